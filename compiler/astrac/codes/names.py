@@ -1,0 +1,7 @@
+"""AS2xx."""
+
+from __future__ import annotations
+
+from astrac.codes.row import Code
+
+ROWS: tuple[Code, ...] = ()

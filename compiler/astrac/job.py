@@ -1,0 +1,278 @@
+"""A Job: everything that the simulator will see, whoever wrote it.
+
+`machine` holds every number as the simulator reads it: doubles and integers in its own wire units. `schedule` fills it
+from a Plan, `read` from any folder of ASTRA-sim's files. Nothing here has the length of the number of ranks when the
+ranks come from a Plan: ranks that act alike share a Program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from math import prod
+from typing import TypeAlias
+
+
+class Kind(IntEnum):
+    """Collectives, by their number in Chakra's `CollectiveCommType`."""
+
+    ALL_REDUCE = 0
+    REDUCE = 1
+    ALL_GATHER = 2
+    GATHER = 3
+    SCATTER = 4
+    BROADCAST = 5
+    ALL_TO_ALL = 6
+    REDUCE_SCATTER = 7
+    REDUCE_SCATTER_BLOCK = 8
+    BARRIER = 9
+
+
+IMPLEMENTED: tuple[Kind, ...] = (Kind.ALL_REDUCE, Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_TO_ALL)
+"""Kinds with an `*-implementation` list in system.json."""
+
+
+class MemoryType(Enum):
+    """`memory-type` of memory.json."""
+
+    NONE = "NO_MEMORY_EXPANSION"
+    PER_NPU = "PER_NPU_MEMORY_EXPANSION"
+    PER_NODE = "PER_NODE_MEMORY_EXPANSION"
+    POOL = "MEMORY_POOL"
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One entry of each list of network.yml.
+
+    Attributes:
+        block: `Ring`, `FullyConnected` or `Switch`.
+        size: NPUs.
+        bandwidth: what the file says, in ASTRA-sim's "GB/s", which are 2^30 bytes per second.
+        latency: ns a hop.
+    """
+
+    block: str
+    size: int
+    bandwidth: float
+    latency: float
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteMemory:
+    """memory.json. `bandwidth` in bytes per ns (1 GB = 1e9), `latency` in ns; both integers, as the simulator reads them."""
+
+    type: MemoryType = MemoryType.NONE
+    latency: int = 0
+    bandwidth: int = 0
+    nodes: int = 0
+    npus_per_node: int = 0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """network.yml, system.json and memory.json.
+
+    Attributes:
+        dimensions: innermost first.
+        algorithms: for each kind of `IMPLEMENTED` that the system file lists, its words, one a dimension.
+        splits: `preferred-dataset-splits`.
+        active_chunks: `active-chunks-per-dimension`.
+        optimization: `localBWAware` or `baseline`.
+        scheduling: `LIFO` or `FIFO`.
+        endpoint_delay: ns, None when absent (then 10).
+        local_mem_bandwidth: `local-mem-bw` in 1e9 bytes per second, None when absent.
+        peak_performance: `peak-perf` in 1e12 FLOP per second, None when absent.
+        roofline: compute nodes are priced by `num_ops` and `tensor_size`, else by their duration.
+        replay_only: every node replays its duration.
+        memory: the remote memory.
+        queues: `--num-queues-per-dim`.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    algorithms: dict[Kind, tuple[str, ...]]
+    splits: int
+    active_chunks: int = 1
+    optimization: str = "localBWAware"
+    scheduling: str = "LIFO"
+    endpoint_delay: int | None = 10
+    local_mem_bandwidth: float | None = None
+    peak_performance: float | None = None
+    roofline: bool = False
+    replay_only: bool = False
+    memory: RemoteMemory = RemoteMemory()
+    queues: int = 1
+
+    @property
+    def npus(self) -> int:
+        """The number of ranks: the product of the dimensions."""
+        return prod(dimension.size for dimension in self.dimensions)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A named digit of the rank number: `coordinate = rank // stride % size`.
+
+    The axes of a Job, innermost first, multiply to the NPU count. A foreign bundle has one axis a network dimension
+    (`dim0`, `dim1`, ...). The name `rank` always means the whole rank number as one digit.
+    """
+
+    name: str
+    stride: int
+    size: int
+
+    def coordinate(self, rank: int) -> int:
+        """Of a rank."""
+        return rank // self.stride % self.size
+
+
+@dataclass(frozen=True, slots=True)
+class AxisGroup:
+    """The ranks that differ from me in these axes only.
+
+    Attributes:
+        axes: names, in the order of the Job's axes.
+        only: for one axis, the coordinates that take part (tied embeddings: first and last stage); () = all of them.
+        dimensions: what the trace says: an `involved_dim` list, or None for a communicator group (`pg_name`).
+    """
+
+    axes: tuple[str, ...]
+    only: tuple[int, ...] = ()
+    dimensions: tuple[bool, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    """A communicator group of a foreign bundle: its id in the group file and its members in listed order."""
+
+    id: int
+    members: tuple[int, ...]
+
+
+Group: TypeAlias = AxisGroup | ListedGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op:
+    """What every node has.
+
+    Attributes:
+        id: unique in the Program, ascending.
+        name: for people.
+        data, control: ids that must have ended before.
+        host: runs on the host slot (`is_cpu_op` true).
+    """
+
+    id: int
+    name: str = ""
+    data: tuple[int, ...] = ()
+    control: tuple[int, ...] = ()
+    host: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compute(Op):
+    """Device (or host) work.
+
+    Attributes:
+        num_ops, tensor_size: what the roofline formula gets; see DESIGN "Compute time".
+        duration: whole microseconds, for replay.
+        flops, bytes: the true work, for totals; equal to `num_ops`, `tensor_size` unless the formula had to be steered.
+    """
+
+    num_ops: int = 0
+    tensor_size: int = 0
+    duration: int = 0
+    flops: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collective(Op):
+    """`bytes` is `comm_size`: the full buffer, the shard for ALL_GATHER. `duration` (us) serves replay and BROADCAST."""
+
+    kind: Kind
+    bytes: int
+    group: Group
+    duration: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send(Op):
+    """To the rank whose coordinate in `axis` is mine + `offset` (modulo the axis's size)."""
+
+    axis: str
+    offset: int
+    bytes: int
+    tag: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receive(Op):
+    """From the rank whose coordinate in `axis` is mine + `offset` (modulo the axis's size)."""
+
+    axis: str
+    offset: int
+    bytes: int
+    tag: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load(Op):
+    """From the remote memory."""
+
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store(Op):
+    """To the remote memory."""
+
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """The trace of a rank, with peers and groups named relative to it; ops in ascending order of id."""
+
+    ops: tuple[Op, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A set of ranks: for each axis of the Job the coordinates allowed, None = all."""
+
+    coordinates: tuple[tuple[int, ...] | None, ...]
+
+
+@dataclass(frozen=True)
+class RankClass:
+    """Ranks that run one Program: the union of disjoint boxes."""
+
+    program: int
+    boxes: tuple[Box, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """The machine and what its ranks do.
+
+    Attributes:
+        name: of the traces' files.
+        machine: see there.
+        axes: digits of the rank number, innermost first.
+        programs: distinct ones.
+        classes: disjoint; together they are all ranks.
+    """
+
+    name: str
+    machine: Machine
+    axes: tuple[Axis, ...]
+    programs: tuple[Program, ...]
+    classes: tuple[RankClass, ...]
+
+    def axis(self, name: str) -> Axis:
+        """By name; `rank` is the whole rank number."""
+        if name == "rank":
+            return Axis("rank", 1, self.machine.npus)
+        return next(axis for axis in self.axes if axis.name == name)

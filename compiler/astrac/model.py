@@ -1,0 +1,168 @@
+"""A model as layers: what ONNX files and model families become, before precision and parallelism are laid over it.
+
+Everything here counts elements and multiply-accumulates of one micro-batch on one device that holds the whole model.
+Bytes and FLOPs follow when `lower` knows the precision: FLOPs = 2 x MACs, bytes = elements x bytes per element.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from math import prod
+
+BITS: dict[str, int] = {
+    "float64": 64, "float32": 32, "tfloat32": 32, "float16": 16, "bfloat16": 16, "float8": 8,
+    "int64": 64, "int32": 32, "int16": 16, "int8": 8, "int4": 4, "int2": 2,
+    "uint64": 64, "uint32": 32, "uint16": 16, "uint8": 8, "uint4": 4, "uint2": 2,
+    "float4": 4, "bool": 8, "complex64": 64, "complex128": 128, "string": 0,
+}  # fmt: skip
+"""Bits an element takes, by data type; ONNX's float8 variants are all `float8`."""
+
+
+def stored_bytes(elements: int, dtype: str) -> int:
+    """Bytes that a tensor takes: whole bytes a tensor, so nine 4-bit elements take five."""
+    return -(-elements * BITS[dtype] // 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A trainable tensor as the model stores it."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+    @property
+    def elements(self) -> int:
+        """How many numbers it holds."""
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """As stored; see `stored_bytes`."""
+        return stored_bytes(self.elements, self.dtype)
+
+
+class Role(Enum):
+    """What a layer is to the strategies that cut it: which part of its weights and activations an axis divides.
+
+    COLUMN and ROW are the two halves of Megatron's pairs (the output, the input dimension is cut); SEQUENCE layers
+    (norms, dropout, residual) are replicated by tensor parallelism and cut along tokens by sequence parallelism;
+    ATTENTION works on heads; EXPERT layers exist `experts` times; EMBEDDING and HEAD are cut along the vocabulary.
+    OTHER layers are never cut.
+    """
+
+    COLUMN = "column"
+    ROW = "row"
+    SEQUENCE = "sequence"
+    ATTENTION = "attention"
+    EMBEDDING = "embedding"
+    HEAD = "head"
+    EXPERT_COLUMN = "expert_column"
+    EXPERT_ROW = "expert_row"
+    ROUTER = "router"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One row of the layer table.
+
+    Attributes:
+        name: unique in the model, no white space; what `layer "pattern"` matches.
+        op: the operator (`Conv`, `Gemm`, `Attention`, ...), as people know it.
+        weight: kernel, matrix, table or norm scale; None for activation x activation and elementwise rows.
+        bias: of the same operator, or None.
+        macs: multiply-accumulates forward, one micro-batch; no bias adds.
+        matmul: (batch, M, N, K) of the forward product when it is one, for array models; MACs = batch x M x N x K.
+        second_matmul: of a layer that is two products (attention: scores, context); MACs are then the sum of both.
+        vector_flops: forward FLOPs that are not multiply-accumulates (norms, activations, softmax, pooling).
+        input_elements, output_elements: activations read and written forward; weights are not among them.
+        kept_elements: activations that backward needs and forward must keep.
+        weight_reads: elements of the weight that forward touches, None for all of them (an embedding reads its rows).
+        trainable: False when the weights are frozen or there are none.
+        input_gradient: False when nothing trainable lies upstream (the first layer).
+        inputs: indices of the layers whose outputs it reads; () for those fed by the model's inputs.
+        role: for the strategies.
+        block: the transformer block that it belongs to, for pipeline cuts and recomputation; None outside.
+        shared_with: the earlier layer that owns the same weight (tied embeddings); its parameters count there once.
+        data_type: of the activations, as the model stores them.
+    """
+
+    name: str
+    op: str
+    weight: Tensor | None = None
+    bias: Tensor | None = None
+    macs: int = 0
+    matmul: tuple[int, int, int, int] | None = None
+    second_matmul: tuple[int, int, int, int] | None = None
+    vector_flops: int = 0
+    input_elements: int = 0
+    output_elements: int = 0
+    kept_elements: int = 0
+    weight_reads: int | None = None
+    trainable: bool = True
+    input_gradient: bool = True
+    inputs: tuple[int, ...] = ()
+    role: Role = Role.OTHER
+    block: int | None = None
+    shared_with: str | None = None
+    data_type: str = "float32"
+
+    @property
+    def params(self) -> int:
+        """Learnable numbers that this row owns: weight and bias, none when another row owns the tensor."""
+        if self.shared_with is not None:
+            return 0 if self.bias is None else self.bias.elements
+        return sum(tensor.elements for tensor in (self.weight, self.bias) if tensor is not None)
+
+    @property
+    def matmuls(self) -> tuple[tuple[int, int, int, int], ...]:
+        """The forward products: none, one or two."""
+        return tuple(product for product in (self.matmul, self.second_matmul) if product is not None)
+
+    @property
+    def activation_product(self) -> bool:
+        """Whether both operands are activations (attention): two operand gradients, no weight gradient."""
+        return self.weight is None and self.macs > 0
+
+    @property
+    def weight_gradient_macs(self) -> int:
+        """As forward for a trainable layer, else none."""
+        return self.macs if self.weight is not None and self.trainable else 0
+
+    @property
+    def input_gradient_macs(self) -> int:
+        """As forward when something upstream trains; twice that for a product of two activations."""
+        if not self.input_gradient:
+            return 0
+        return 2 * self.macs if self.activation_product else self.macs
+
+
+@dataclass(frozen=True)
+class Model:
+    """The layers of one micro-batch, in topological order.
+
+    Attributes:
+        name: the block's name.
+        layers: rows.
+        batch: samples (sequences) in a micro-batch that the counts are for.
+        tokens: tokens a sample for families of sequence models, else None.
+        digest: `sha256:...` of the structure that the layers were read from; weights are never part of it.
+    """
+
+    name: str
+    layers: tuple[Layer, ...]
+    batch: int
+    tokens: int | None = None
+    digest: str = field(default="")
+
+    @property
+    def params(self) -> int:
+        """All learnable numbers, shared ones once."""
+        return sum(layer.params for layer in self.layers)
+
+    @property
+    def macs(self) -> int:
+        """Forward multiply-accumulates of one micro-batch."""
+        return sum(layer.macs for layer in self.layers)

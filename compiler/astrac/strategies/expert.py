@@ -1,0 +1,42 @@
+"""Expert parallelism (GShard, Lepikhin et al. 2020): experts are spread over the axis, tokens travel by all-to-all.
+
+Every rank has its own samples and sends `active x capacity_factor` copies of its tokens: a dispatch before the experts
+and a combine after them, and both again backward. Routing is taken to be even, so each rank computes as much as it sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from astrac.job import Kind
+from astrac.model import Role
+from astrac.strategies.part import Exchange, Part, Point, Setting
+
+KIND = "expert"
+_ROLES = {Role.EXPERT_COLUMN, Role.EXPERT_ROW}
+
+
+def cut(part: Part, setting: Setting) -> Part:
+    """The experts of one rank, with the exchange of tokens around them."""
+    if setting.options(KIND) is None or part.layer.role not in _ROLES:
+        return part
+    degree, width = setting.degrees[KIND], setting.widths.activations
+    held = replace(
+        part,
+        weights=part.weights // degree,
+        bias=part.bias // degree,
+        weight_reads=part.weight_reads // degree,
+    )
+    # Tokens are cut along the tensor axis when they travel (sequence parallelism), whatever the compute then gathers.
+    share = setting.degrees["tensor"]
+    if part.layer.role is Role.EXPERT_COLUMN:
+        size = -(-part.inputs * width // share)
+        return held.outside(
+            Exchange(Point.BEFORE_FORWARD, Kind.ALL_TO_ALL, size, KIND),
+            Exchange(Point.AFTER_INPUT_GRADIENT, Kind.ALL_TO_ALL, size, KIND),
+        )
+    size = -(-part.outputs * width // share)
+    return held.outside(
+        Exchange(Point.AFTER_FORWARD, Kind.ALL_TO_ALL, size, KIND),
+        Exchange(Point.BEFORE_BACKWARD, Kind.ALL_TO_ALL, size, KIND),
+    )

@@ -1,0 +1,155 @@
+"""A layer as one rank runs it: what the strategies cut, and where they communicate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from astrac.job import Kind
+    from astrac.model import Layer
+    from astrac.spec import Spec
+
+
+class Point(Enum):
+    """Where in a layer's work a strategy communicates."""
+
+    BEFORE_FORWARD = "before forward"
+    AFTER_FORWARD = "after forward"
+    BEFORE_BACKWARD = "before backward"
+    BEFORE_WEIGHT_GRADIENT = "before the weight gradient"
+    AFTER_INPUT_GRADIENT = "after the input gradient"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A blocking collective of a strategy's axis around a layer. `bytes` as `comm_size`: for ALL_GATHER the shard."""
+
+    point: Point
+    kind: Kind
+    bytes: int
+    axis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """Ring attention: the work runs in `steps` equal pieces while blocks of keys and values go round `axis`.
+
+    Attributes:
+        axis: the context axis.
+        steps: its degree.
+        forward_bytes: of one block (K and V).
+        backward_bytes: of one block and its gradients.
+    """
+
+    axis: str
+    steps: int
+    forward_bytes: int
+    backward_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One layer on one rank, one micro-batch.
+
+    Attributes:
+        layer: as the model has it, uncut.
+        weights, bias: parameter elements that this rank holds.
+        weight_reads: elements of the weight that forward touches.
+        macs: multiply-accumulates forward.
+        vector_flops: other FLOPs forward.
+        inputs, outputs, kept: activation elements read, written and kept.
+        leaves: elements of the output after the exchanges that follow it: what crosses to a next pipeline stage.
+        matmul: (batch, M, N, K) of the forward product, cut as well.
+        exchanges: in the order in which they happen at each point.
+        rotation: for ring attention.
+        replicated: axes along which the weights are copies whose gradients are partial sums: they are reduced over them.
+        reduced_on: axes along which ranks see other samples or tokens, so gradients are reduced over them.
+        precision: word of the data type that it computes in.
+    """
+
+    layer: Layer
+    weights: int
+    bias: int
+    weight_reads: int
+    macs: int
+    vector_flops: int
+    inputs: int
+    outputs: int
+    kept: int
+    leaves: int
+    matmul: tuple[int, int, int, int] | None
+    precision: str
+    exchanges: tuple[Exchange, ...] = ()
+    rotation: Rotation | None = None
+    replicated: tuple[str, ...] = ()
+    reduced_on: tuple[str, ...] = ()
+
+    @property
+    def params(self) -> int:
+        """Parameter elements on this rank, a tensor that an earlier layer owns not counted."""
+        return self.bias if self.layer.shared_with is not None else self.weights + self.bias
+
+    def inside(self, *exchanges: Exchange) -> Part:
+        """With exchanges nearest to the compute: last of those before, first of those after."""
+        return replace(self, exchanges=_merge(exchanges, self.exchanges))
+
+    def outside(self, *exchanges: Exchange) -> Part:
+        """With exchanges around those that are there: first of those before, last of those after."""
+        return replace(self, exchanges=_merge(self.exchanges, exchanges))
+
+    def at(self, point: Point) -> tuple[Exchange, ...]:
+        """The exchanges of a point, in order."""
+        return tuple(exchange for exchange in self.exchanges if exchange.point is point)
+
+
+_BEFORE = (Point.BEFORE_FORWARD, Point.BEFORE_BACKWARD, Point.BEFORE_WEIGHT_GRADIENT)
+
+
+def _merge(inner: tuple[Exchange, ...], outer: tuple[Exchange, ...]) -> tuple[Exchange, ...]:
+    before = [exchange for exchange in (*outer, *inner) if exchange.point in _BEFORE]
+    after = [exchange for exchange in (*inner, *outer) if exchange.point not in _BEFORE]
+    return (*before, *after)
+
+
+@dataclass(frozen=True)
+class Widths:
+    """The data types of a run, as words and bytes per element.
+
+    Attributes:
+        compute: word that picks the peak.
+        weights, gradients, reduce, activations, optimizer: bytes per element.
+        master: the optimizer keeps its own copy of the weights.
+    """
+
+    compute: str
+    weights: int
+    gradients: int
+    reduce: int
+    activations: int
+    optimizer: int
+    master: bool
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What strategies know when they cut a layer.
+
+    Attributes:
+        spec: the whole of it.
+        degrees: axis word -> degree, 1 for absent ones.
+        widths: data types.
+        samples: of a micro-batch on one rank.
+    """
+
+    spec: Spec
+    degrees: dict[str, int]
+    widths: Widths
+    samples: int
+
+    def options(self, kind: str) -> object | None:
+        """The block of an axis, None when its degree is 1 (then it changes nothing)."""
+        if self.degrees[kind] == 1 or self.spec.parallelism is None:
+            return None
+        return next((axis for axis in self.spec.parallelism.axes if axis.kind == kind), None)

@@ -1,0 +1,191 @@
+"""Axes on ranks: how the degrees of a spec's parallelism fill the dimensions of its topology.
+
+Axes are digits of the rank number, innermost first, as dimensions are. Boundaries of axes and of dimensions must nest:
+an axis is a part of a dimension, a dimension, or several, so that "the ranks of this axis" is the same shape everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING
+
+from astrac.job import Axis
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from astrac.spec import Spec, Topology
+
+KINDS = ("data", "tensor", "pipeline", "expert", "context")
+"""Words of the axes; a degree of 1 is the same as no axis."""
+
+TOKENS = ("data", "context", "expert")
+"""Axes whose ranks see other samples or tokens, so that dense gradients are reduced over them."""
+
+SHARD, REPLICA = "data.shard", "data.replica"
+"""The two halves of a data axis under hybrid sharding."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why the axes do not fit: a message and where, as a JSON pointer into the Document."""
+
+    code: str
+    pointer: str
+    message: str
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the axes lie.
+
+    Attributes:
+        degrees: of every word of KINDS, 1 for absent ones, and of the halves of a hybrid data axis.
+        axes: those of degree above 1, innermost first; a hybrid data axis stands as its two halves.
+        dimensions: for each axis word, the names of the dimensions it touches.
+        problems: none when the rest can be relied upon.
+    """
+
+    degrees: dict[str, int]
+    axes: tuple[Axis, ...]
+    dimensions: dict[str, tuple[str, ...]]
+    problems: tuple[Problem, ...] = ()
+
+
+def npus(topology: Topology) -> int:
+    """The number of ranks."""
+    return prod(dimension.size for dimension in topology.dimensions)
+
+
+def degrees(spec: Spec) -> tuple[dict[str, int], tuple[Problem, ...]]:
+    """The degree of every axis, the one that is left out filled in."""
+    found = dict.fromkeys(KINDS, 1)
+    axes = () if spec.parallelism is None else spec.parallelism.axes
+    total = npus(spec.topology)
+    known = prod(axis.degree for axis in axes if axis.degree is not None)
+    factors = " x ".join(f"{axis.kind} {axis.degree}" for axis in axes if axis.degree is not None) or "1"
+    sum_up = factors if " x " not in factors else f"{factors} = {known}"
+    open_ones = [index for index, axis in enumerate(axes) if axis.degree is None]
+    if len(open_ones) > 1:
+        pointer = f"/parallelism/axes/{open_ones[1]}"
+        message = f"only one axis may leave out `degree`, `{axes[open_ones[0]].kind}` does already"
+        return found, (Problem("AS511", pointer, message),)
+    if known > total or total % known:
+        return found, (Problem("AS510", "/parallelism", f"{sum_up} does not divide {total} NPUs"),)
+    if not open_ones and known != total:
+        hint = "let one axis leave out `degree`: it takes the rest"
+        return found, (Problem("AS510", "/parallelism", f"{sum_up}, but the topology has {total} NPUs", (hint,)),)
+    for axis in axes:
+        found[axis.kind] = total // known if axis.degree is None else axis.degree
+    return found, ()
+
+
+def place(spec: Spec) -> Placement:
+    """Lays the axes over the dimensions; never fails, but names what does not fit."""
+    known, problems = degrees(spec)
+    if problems:
+        return Placement(known, (), {}, problems)
+    axes: list[Axis] = []
+    touched: dict[str, tuple[str, ...]] = {}
+    stride = 1
+    blocks = () if spec.parallelism is None else spec.parallelism.axes
+    for index, block in enumerate(blocks):
+        axis = Axis(block.kind, stride, known[block.kind])
+        stride *= axis.size
+        misfit = _misfit(axis, spec.topology)
+        touched[axis.name] = _touched(axis, spec.topology)
+        pointer = f"/parallelism/axes/{index}"
+        if misfit is not None:
+            problems += (Problem("AS512", pointer, misfit),)
+        elif block.on is not None and axis.size > 1 and tuple(block.on) != touched[axis.name]:
+            problems += (_elsewhere(axis, block.on, touched[axis.name], pointer),)
+        if axis.size > 1:
+            axes.append(axis)
+    if not problems:
+        axes, more = _halved(axes, known, spec)
+        problems += more
+    return Placement(known, tuple(axes), touched, problems)
+
+
+def bounds(topology: Topology) -> list[int]:
+    """The rank strides at which dimensions begin and end: 1, n0, n0 x n1, ..."""
+    edges = [1]
+    for dimension in topology.dimensions:
+        edges.append(edges[-1] * dimension.size)
+    return edges
+
+
+def _misfit(axis: Axis, topology: Topology) -> str | None:
+    """Why the axis's outer boundary does not nest with the dimensions, or None."""
+    end = axis.stride * axis.size
+    for (low, high), dimension in zip(pairwise(bounds(topology)), topology.dimensions, strict=True):
+        if low < end < high and (end % low or high % end):
+            inside = end // low if end % low == 0 else f"{end}/{low}"
+            return (
+                f"the `{axis.name}` axis of degree {axis.size} ends after {inside} of the {dimension.size} NPUs of "
+                f"`{dimension.name}`, which is no divisor"
+            )
+    return None
+
+
+def _touched(axis: Axis, topology: Topology) -> tuple[str, ...]:
+    end = axis.stride * axis.size
+    return tuple(
+        dimension.name
+        for (low, high), dimension in zip(pairwise(bounds(topology)), topology.dimensions, strict=True)
+        if axis.size > 1 and low < end and high > axis.stride
+    )
+
+
+def _elsewhere(axis: Axis, wanted: Sequence[str], actual: Sequence[str], pointer: str) -> Problem:
+    def listed(names: Sequence[str]) -> str:
+        return "[" + ", ".join(names) + "]"
+
+    message = f"the `{axis.name}` axis of degree {axis.size} fills {listed(actual)}, not {listed(wanted)}"
+    hint = "axes fill the dimensions in file order, innermost first: reorder the axes or change their degrees"
+    return Problem("AS513", f"{pointer}/on", message, (hint,))
+
+
+def _halved(axes: list[Axis], known: dict[str, int], spec: Spec) -> tuple[list[Axis], tuple[Problem, ...]]:
+    """Splits the data axis into its sharded and its replicated half where hybrid sharding asks for it."""
+    blocks = () if spec.parallelism is None else spec.parallelism.axes
+    index, block = next(((i, b) for i, b in enumerate(blocks) if b.kind == "data"), (0, None))
+    names = None if block is None else block.shard_on
+    whole = next((axis for axis in axes if axis.name == "data"), None)
+    if names is None or whole is None:
+        return axes, ()
+    pieces = _pieces(whole, spec.topology)
+    inner = prod(size for name, size in pieces[: len(names)])
+    pointer = f"/parallelism/axes/{index}/shard_on"
+    mine = [name for name, _ in pieces]
+    if list(names) == mine[: len(names)]:
+        halves = [(SHARD, inner), (REPLICA, whole.size // inner)]
+    elif list(names) == mine[-len(names) :]:
+        outer = prod(size for name, size in pieces[-len(names) :])
+        halves = [(REPLICA, whole.size // outer), (SHARD, outer)]
+    else:
+        message = f"the data axis fills [{', '.join(mine)}]: `shard_on` must name the first or the last of them"
+        return axes, (Problem("AS514", pointer, message),)
+    split: list[Axis] = []
+    stride = whole.stride
+    for name, size in halves:
+        known[name] = size
+        if size > 1:
+            split.append(Axis(name, stride, size))
+        stride *= size
+    position = axes.index(whole)
+    return [*axes[:position], *split, *axes[position + 1 :]], ()
+
+
+def _pieces(axis: Axis, topology: Topology) -> list[tuple[str, int]]:
+    """(dimension, ranks of the axis along it), innermost first."""
+    found = []
+    end = axis.stride * axis.size
+    for (low, high), dimension in zip(pairwise(bounds(topology)), topology.dimensions, strict=True):
+        size = min(high, end) // max(low, axis.stride)
+        if low < end and high > axis.stride and size > 1:
+            found.append((dimension.name, size))
+    return found
