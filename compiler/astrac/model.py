@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
+from typing import TypeAlias
 
 BITS: dict[str, int] = {
     "float64": 64, "float32": 32, "tfloat32": 32, "float16": 16, "bfloat16": 16, "float8": 8,
@@ -17,6 +18,10 @@ BITS: dict[str, int] = {
     "float4": 4, "bool": 8, "complex64": 64, "complex128": 128, "string": 0,
 }  # fmt: skip
 """Bits an element takes, by data type; ONNX's float8 variants are all `float8`."""
+
+
+Matmul: TypeAlias = tuple[int, int, int, int]
+"""(batch, M, N, K): `batch` products (M x K) (K x N), one after the other."""
 
 
 def stored_bytes(elements: int, dtype: str) -> int:
@@ -79,6 +84,8 @@ class Layer:
         vector_flops: forward FLOPs that are not multiply-accumulates (norms, activations, softmax, pooling).
         input_elements, output_elements: activations read and written forward; weights are not among them.
         kept_elements: activations that backward needs and forward must keep.
+        kept_replicated: of those, the ones that tensor parallelism leaves whole on every rank (along the residual stream);
+            sequence parallelism cuts them too.
         weight_reads: elements of the weight that forward touches, None for all of them (an embedding reads its rows).
         trainable: False when the weights are frozen or there are none.
         input_gradient: False when nothing trainable lies upstream (the first layer).
@@ -94,12 +101,13 @@ class Layer:
     weight: Tensor | None = None
     bias: Tensor | None = None
     macs: int = 0
-    matmul: tuple[int, int, int, int] | None = None
-    second_matmul: tuple[int, int, int, int] | None = None
+    matmul: Matmul | None = None
+    second_matmul: Matmul | None = None
     vector_flops: int = 0
     input_elements: int = 0
     output_elements: int = 0
     kept_elements: int = 0
+    kept_replicated: int = 0
     weight_reads: int | None = None
     trainable: bool = True
     input_gradient: bool = True
@@ -117,7 +125,7 @@ class Layer:
         return sum(tensor.elements for tensor in (self.weight, self.bias) if tensor is not None)
 
     @property
-    def matmuls(self) -> tuple[tuple[int, int, int, int], ...]:
+    def matmuls(self) -> tuple[Matmul, ...]:
         """The forward products: none, one or two."""
         return tuple(product for product in (self.matmul, self.second_matmul) if product is not None)
 

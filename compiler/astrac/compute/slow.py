@@ -1,0 +1,25 @@
+"""Stragglers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from astrac.compute.work import Cost, Work
+    from astrac.spec import Slow
+
+
+def slow(straggler: Slow, cost: Cost) -> Cost:
+    """What a straggler takes: `factor` times what its peers take, cut off to whole ns.
+
+    Args:
+        straggler: the factor, at least 1.
+        cost: of its peers.
+    """
+    factor = Fraction(straggler.factor)
+
+    def slower(work: Work) -> int:
+        return int(cost(work) * factor)
+
+    return slower
