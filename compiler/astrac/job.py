@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from itertools import product
 from math import prod
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Kind(IntEnum):
@@ -124,6 +128,11 @@ class Axis:
     def coordinate(self, rank: int) -> int:
         """Of a rank."""
         return rank // self.stride % self.size
+
+    def peer(self, rank: int, offset: int) -> int:
+        """The rank `offset` further along this axis, modulo its size."""
+        here = self.coordinate(rank)
+        return rank + ((here + offset) % self.size - here) * self.stride
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,3 +285,13 @@ class Job:
         if name == "rank":
             return Axis("rank", 1, self.machine.npus)
         return next(axis for axis in self.axes if axis.name == name)
+
+    def ranks(self, members: RankClass) -> Iterator[int]:
+        """Those of a class, box by box, ascending in each."""
+        outermost_first = self.axes[::-1]
+        for box in members.boxes:
+            digits = [
+                [coordinate * axis.stride for coordinate in (range(axis.size) if allowed is None else allowed)]
+                for axis, allowed in zip(outermost_first, box.coordinates[::-1], strict=True)
+            ]
+            yield from map(sum, product(*digits))
