@@ -50,7 +50,9 @@ class Diagnostic:
         return self.severity is Severity.ERROR
 
 
-def diagnostic(code: str, message: str, span: Span | None = None, *notes: Label, hints: Iterable[str] = ()) -> Diagnostic:
+def diagnostic(
+    code: str, message: str, span: Span | None = None, *notes: Label, hints: Iterable[str] = ()
+) -> Diagnostic:
     """A diagnostic with one primary place and any number of further ones."""
     primary = () if span is None else (Label(span),)
     return Diagnostic(code, message, primary + notes, tuple(hints))
@@ -74,6 +76,12 @@ class Result(NamedTuple, Generic[T]):
     def ok(self) -> bool:
         """Whether there is a value and nothing found is an error."""
         return self.value is not None and not has_errors(self.diagnostics)
+
+
+def quoted(text: str) -> str:
+    """In backquotes for a message: one line, at most 60 characters, nothing that a terminal would obey."""
+    short = text if len(text) <= 60 else text[:57] + "..."
+    return "`" + "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in short) + "`"
 
 
 def has_errors(findings: Iterable[Diagnostic]) -> bool:

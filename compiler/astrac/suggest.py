@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def _likeness(word: str, choice: str) -> float:
-    folded = [text.lower().replace("-", "_") for text in (word, choice)]
-    return SequenceMatcher(None, *folded, autojunk=False).ratio()
+    first, second = (text.lower().replace("-", "_") for text in (word, choice))
+    return SequenceMatcher(None, first, second, autojunk=False).ratio()
 
 
 def nearest(word: str, choices: Iterable[str], at_least: float = 0.6) -> str | None:
-    """The choice most like `word` (case and dashes ignored), or None when none is like it; ties go to the first sorted."""
+    """The choice most like `word`, case and dashes ignored, or None when none is like it; of equals the first sorted."""
     if len(word) > 100:
         return None
     scored = [(-_likeness(word, choice), choice) for choice in set(choices)]

@@ -1,0 +1,161 @@
+"""Bytes -> `syntax.File`: the only package that imports lark.
+
+All syntax errors of a file come out of one run. An item that does not parse becomes a `Broken` one and reading goes on
+behind it, so one slip gives one message. Where brackets do not match there is no telling what is an item: then there
+is no File.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING
+
+from lark.exceptions import UnexpectedToken
+
+from astrac import syntax
+from astrac.diagnostics import Diagnostic, Label, Result, diagnostic, quoted
+from astrac.parse.build import Token
+from astrac.parse.expected import choices, found, hints
+from astrac.parse.lalr import engine, tables
+from astrac.source import Source
+
+if TYPE_CHECKING:
+    from lark.parsers.lalr_interactive_parser import InteractiveParser
+
+__all__ = ["parse", "tables"]
+
+MAX_DEPTH = 32
+"""How deep brackets may nest. Real specs need five; what walks the tree afterwards can then be recursive."""
+
+_CLOSING = {"LBRACE": "RBRACE", "LSQB": "RSQB", "LPAR": "RPAR"}
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def parse(name: str, data: bytes) -> Result[syntax.File]:
+    """The file with that name (only ever shown) and content, and its syntax errors (AS1xx).
+
+    There is a File, with the broken items marked, unless the bytes are no text or the brackets do not match.
+    """
+    source = _decode(name, data)
+    if isinstance(source, Diagnostic):
+        return Result(None, (source,))
+    tokens = _tokens(source)
+    if all(token.type in ("NEWLINE", "$END") for token in tokens):
+        return Result(None, (diagnostic("AS103", "the spec is empty", source.whole()),))
+    mismatch = _match_brackets(tokens)
+    return Result(None, (mismatch,)) if mismatch else _Parse(source, tokens).result()
+
+
+def _decode(name: str, data: bytes) -> Source | Diagnostic:
+    if data.startswith(_UTF_16) or b"\0" in data[:4]:
+        hint = "save it as UTF-8"
+        return diagnostic("AS102", "the file is UTF-16 or binary, not UTF-8", Source(name).whole(), hints=(hint,))
+    try:
+        return Source(name, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"the file is not UTF-8: byte 0x{data[error.start]:02x} on line {line}"
+        return diagnostic("AS102", message, Source(name).whole(), hints=("save it as UTF-8",))
+
+
+def _tokens(source: Source) -> list[Token]:
+    """All tokens, and the end of the file as the last one, just past the last of the others."""
+    tokens = []
+    for token in engine().lex(source.text):
+        assert token.start_pos is not None and token.end_pos is not None  # noqa: PT018 - one fact: lark sets both
+        tokens.append(Token(token.type, source.span(token.start_pos, token.end_pos)))
+    end = next((token.span.end for token in reversed(tokens) if token.type != "NEWLINE"), 0)
+    return [*tokens, Token("$END", source.span(end, end))]
+
+
+def _match_brackets(tokens: list[Token]) -> Diagnostic | None:
+    """Fills in every token's depth and level; or says which brackets do not match."""
+    opened: list[Token] = []
+    levels = [0]
+    for token in tokens:
+        token.level = levels[-1]
+        if token.type in _CLOSING.values():
+            if not opened:
+                return diagnostic("AS105", f"nothing is open for {found(token)} to close", token.span)
+            opening = opened.pop()
+            if _CLOSING[opening.type] != token.type:
+                message = f"`{opening.span.text}` is closed by {found(token)}"
+                return diagnostic("AS105", message, token.span, Label(opening.span, "opened here"))
+            if opening.type == "LBRACE":
+                levels.pop()
+        token.depth = len(opened)
+        if token.type in _CLOSING:
+            opened.append(token)
+        if token.type == "LBRACE":
+            levels.append(len(opened))
+        if len(opened) > MAX_DEPTH:
+            return diagnostic("AS106", f"brackets are nested deeper than {MAX_DEPTH}", token.span)
+    return _unclosed(tokens, opened[-1]) if opened else None
+
+
+def _unclosed(tokens: list[Token], opening: Token) -> Diagnostic:
+    words: list[str] = []
+    for token in reversed(tokens[: tokens.index(opening)]):
+        if token.type not in ("NAME", "STRING", "FROM", "PROFILE", "SWEEP"):
+            break
+        words.insert(0, token.span.text)
+    inside = f"block {quoted(' '.join(words))}" if opening.type == "LBRACE" else f"`{opening.span.text}`"
+    return diagnostic("AS104", f"the file ends inside {inside}", tokens[-1].span, Label(opening.span, "never closed"))
+
+
+class _Parse:
+    """One parse: the tokens, and what was found wrong so far."""
+
+    def __init__(self, source: Source, tokens: list[Token]) -> None:
+        self._source = source
+        self._tokens = tokens
+        self._errors: list[Diagnostic] = []
+        self._accepted: dict[tuple[int, ...], set[str]] = {}
+
+    def result(self) -> Result[syntax.File]:
+        parser = engine().parse_interactive()
+        items: tuple[syntax.Item, ...] = ()
+        position = 0
+        while position < len(self._tokens):
+            try:
+                items = parser.feed_token(self._tokens[position])  # type: ignore[arg-type] # lark looks at `type` only
+            except UnexpectedToken:
+                position = self._recover(parser, position)
+            else:
+                position += 1
+        return Result(syntax.File(self._source, items), tuple(self._errors))
+
+    def _recover(self, parser: InteractiveParser, position: int) -> int:
+        """Reports the token, puts a broken item in place of the one it stands in, returns where to go on."""
+        self._report(parser, position)
+        token = self._tokens[position]
+        after = position
+        while not _ends_item(self._tokens[after], token.level) or self._brace_follows(after):
+            after += 1
+        states, values = parser.parser_state.state_stack, parser.parser_state.value_stack
+        start = token.span
+        while "LET" not in parser.choices():  # type: ignore[no-untyped-call]
+            states.pop()
+            start = getattr(values.pop(), "span", start)
+        end = self._tokens[after - 1].span if after > position else start
+        parser.feed_token(Token("BROKEN", start.to(end)))  # type: ignore[arg-type]
+        return after
+
+    def _brace_follows(self, position: int) -> bool:
+        """Whether a line break is followed by a block's brace, which then belongs to the broken item."""
+        return self._tokens[position].type == "NEWLINE" and self._tokens[position + 1].type == "LBRACE"
+
+    def _report(self, parser: InteractiveParser, position: int) -> None:
+        state = tuple(parser.parser_state.state_stack)
+        if state not in self._accepted:
+            self._accepted[state] = parser.accepts() - {"BROKEN"}  # type: ignore[no-untyped-call]
+        accepted, token = self._accepted[state], self._tokens[position]
+        span = self._source.span(token.span.start, token.span.start) if token.type == "NEWLINE" else token.span
+        message = f"unexpected {found(token)}: expected {choices(accepted)}"
+        self._errors.append(diagnostic("AS101", message, span, hints=hints(self._tokens, position, accepted)))
+
+
+def _ends_item(token: Token, level: int) -> bool:
+    if token.type == "RBRACE":
+        return token.depth == level - 1
+    return token.depth == level and token.type in ("COMMA", "NEWLINE", "$END")
