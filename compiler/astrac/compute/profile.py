@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from astrac.compute.work import Cost, Work, whole_nanoseconds
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic
 from astrac.suggest import did_you_mean
+from astrac.units import UNITS, Dimension
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -21,9 +22,7 @@ Times: TypeAlias = "Mapping[tuple[str, str], int]"
 
 PHASES = ("forward", "input_gradient", "weight_gradient")
 
-UNITS: dict[str, Fraction] = {
-    unit: Fraction(10) ** power for unit, power in (("ns", -9), ("us", -6), ("ms", -3), ("s", 0))
-}
+TIME_UNITS = {name: unit.value for name, unit in UNITS.items() if unit.dimension == Dimension(seconds=1)}
 """What a header may hold, in seconds."""
 
 LONGEST = 10**6
@@ -184,12 +183,12 @@ def _columns(header: list[Cell]) -> dict[int, tuple[str, Fraction]]:
             raise Diagnosed(
                 diagnostic("AS651", f"column `{name}` stands twice", cell.span, Label(places[name], "first here"))
             )
-        if name != "layer" and unit not in UNITS:
+        if name != "layer" and unit not in TIME_UNITS:
             message = f"unknown unit `{unit}`" if unit else f"column `{name}` has no unit"
-            hints = did_you_mean(unit, UNITS) or (f"write `{name} [us]`; units are {', '.join(UNITS)}",)
+            hints = did_you_mean(unit, TIME_UNITS) or (f"write `{name} [us]`; units are ns, us, ms, s",)
             raise Diagnosed(diagnostic("AS651", message, cell.span, hints=hints))
         places[name] = cell.span
-        columns[index] = (name, UNITS.get(unit, Fraction(0)))
+        columns[index] = (name, TIME_UNITS.get(unit, Fraction(0)))
     for name in ("layer", *PHASES):
         if name not in places:
             span = header[0].span.to(header[-1].span)

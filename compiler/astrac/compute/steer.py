@@ -44,9 +44,11 @@ def steer(time: int, flops: int, bytes_: int, peak_tflops: float, local_mem_gb: 
         local_mem_gb: as in `simulated_time`.
 
     Returns:
-        None when no such numbers exist: below 1 GFLOP/s or 1 GB/s, where one operation takes longer than 1 ns, and
-        beyond 2^63 bytes.
+        None when no such numbers exist: at fewer than 2 GFLOP/s or 1 GB/s, where whole operations are too coarse, and
+        beyond 2^63 bytes or nanoseconds.
     """
+    if time > LARGEST:
+        return None
     for num_ops, tensor_size in _candidates(time, flops, bytes_, peak_tflops, local_mem_gb):
         if (
             0 < num_ops <= LARGEST
