@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from astrac.codes.row import Code
 
+_HEADER = "# times.csv\nlayer,forward [us],input_gradient [us],weight_gradient [us]\n"
+_TIMES = _HEADER + "conv1,120.5,,118\nfc,8,9.25,8\n"
+
 ROWS: tuple[Code, ...] = (
     Code(
         "AS650",
@@ -12,41 +15,41 @@ ROWS: tuple[Code, ...] = (
         "runs. The message names the first of them.",
         why="A layer without a time would take none; the estimate and the traces would look faster than the machine. "
         "`times_rest: estimate` prices the missing ones by the hardware's peak instead.",
-        bad="# times.csv\nlayer,forward [us],input_gradient [us],weight_gradient [us]\nconv1,120.5,,118\n",
-        good="# times.csv\nlayer,forward [us],input_gradient [us],weight_gradient [us]\nconv1,120.5,,118\nfc,8,9.25,8\n",
+        bad=_HEADER + "conv1,120.5,,118\n",
+        good=_TIMES,
     ),
     Code(
         "AS651",
         "malformed table of times",
         what="The first line of a table of times does not name the columns `layer`, `forward`, `input_gradient` and "
         "`weight_gradient`, each time with its unit, or a row does not have as many fields.",
-        why="A number without a unit is a guess: microseconds read as nanoseconds give a step a thousand times too short.",
+        why="Microseconds read as nanoseconds give a step that is a thousand times too short.",
         bad="# times.csv\nlayer,forward,input_gradient [us],weight_gradient [us]\nconv1,120.5,,118\nfc,8,9.25,8\n",
-        good="# times.csv\nlayer,forward [us],input_gradient [us],weight_gradient [us]\nconv1,120.5,,118\nfc,8,9.25,8\n",
+        good=_TIMES,
     ),
     Code(
         "AS652",
         "not a time",
         what="A cell of a table of times is no number, is below 0, or is beyond a million seconds.",
         why="Times become whole nanoseconds of the simulator's clock, at least 1 each.",
-        bad="# times.csv\nlayer,forward [us],input_gradient [us],weight_gradient [us]\nconv1,120.5,,nan\nfc,8,9.25,8\n",
-        good="# times.csv\nlayer,forward [us],input_gradient [us],weight_gradient [us]\nconv1,120.5,,118\nfc,8,9.25,8\n",
+        bad=_HEADER + "conv1,120.5,,nan\nfc,8,9.25,8\n",
+        good=_TIMES,
     ),
     Code(
         "AS653",
         "times of an unknown layer",
         what="A row of a table of times names a layer that the model does not have.",
-        why="The time would be ignored, and the layer that was meant would go without; `astrac layers` lists the names.",
-        bad="# times.csv\nlayer,forward [us],input_gradient [us],weight_gradient [us]\nconv2,120.5,,118\nfc,8,9.25,8\n",
-        good="# times.csv\nlayer,forward [us],input_gradient [us],weight_gradient [us]\nconv1,120.5,,118\nfc,8,9.25,8\n",
+        why="The layer that was meant would go without; `astrac layers` lists the names.",
+        bad=_HEADER + "conv2,120.5,,118\nfc,8,9.25,8\n",
+        good=_TIMES,
     ),
     Code(
         "AS654",
         "two rows for one layer",
         what="A table of times names a layer twice.",
         why="One of the times would be dropped without a word.",
-        bad="# times.csv\nlayer,forward [us],input_gradient [us],weight_gradient [us]\nconv1,120.5,,118\nconv1,1,,1\nfc,8,9,8\n",
-        good="# times.csv\nlayer,forward [us],input_gradient [us],weight_gradient [us]\nconv1,120.5,,118\nfc,8,9.25,8\n",
+        bad=_HEADER + "conv1,120.5,,118\nconv1,1,,1\nfc,8,9,8\n",
+        good=_TIMES,
     ),
     Code(
         "AS660",
@@ -61,8 +64,10 @@ ROWS: tuple[Code, ...] = (
         "uneven key and value heads",
         what="A transformer's `heads` is no multiple of its `kv_heads`.",
         why="In grouped-query attention each key and value head serves the same number of query heads.",
-        bad="model m {\n  transformer { layers: 2, hidden: 128, heads: 8, kv_heads: 3, sequence: 64, vocabulary: 1000 }\n}\n",
-        good="model m {\n  transformer { layers: 2, hidden: 128, heads: 8, kv_heads: 2, sequence: 64, vocabulary: 1000 }\n}\n",
+        bad="model m {\n  transformer {\n    layers: 2, hidden: 96, heads: 8, kv_heads: 3\n"
+        "    sequence: 64, vocabulary: 99\n  }\n}\n",
+        good="model m {\n  transformer {\n    layers: 2, hidden: 96, heads: 8, kv_heads: 2\n"
+        "    sequence: 64, vocabulary: 99\n  }\n}\n",
     ),
     Code(
         "AS662",
