@@ -70,6 +70,7 @@ def _plain(value: str | float) -> str | float:
 
 
 def _template(name: str, **values: object) -> str:
-    options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
-    environment = Environment(undefined=StrictUndefined, **options)  # noqa: S701 - plain text, nothing to escape
+    environment = Environment(  # noqa: S701 - plain text, nothing to escape
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
     return environment.from_string(resources.text("templates", "astra_sim_1", name)).render(**values)

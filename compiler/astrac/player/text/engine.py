@@ -1,0 +1,218 @@
+"""Section 5: one representative NPU, its collectives and its queues, event by event."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from struct import pack, unpack
+from typing import TYPE_CHECKING
+
+from astrac.player.text import loops
+from astrac.player.text.chunks import Planner, chunk_sizes
+from astrac.player.text.faults import Fault, PlayError
+from astrac.player.text.lanes import boundary, lanes
+from astrac.player.text.loops import Compute, Issue, Levels, Mark, Priority, Wait
+from astrac.player.text.phases import Phases
+from astrac.player.text.queues import Chunk, Queue
+from astrac.text_job import TRANSFORMERS, Stage, TextJob
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from astrac.job import Kind
+
+COMPUTE_LIMIT = 2**53
+HIGHEST = 100_000_000
+
+
+def float32(value: float) -> float:
+    """As the command line keeps a scale."""
+    return float(unpack("f", pack("f", value))[0])
+
+
+@dataclass(slots=True)
+class Issued:
+    """A collective that was issued.
+
+    Attributes:
+        row, stage: the column.
+        kind, bytes: of it, scaled.
+        issued: cycle.
+        finished: cycle, updates included; None while it runs, and for ever if it has no bytes.
+        chunks: how many are not through.
+    """
+
+    row: int
+    stage: Stage
+    kind: Kind
+    bytes: int
+    issued: float
+    finished: float | None = None
+    chunks: int = 0
+
+
+class Engine:
+    """Plays a job; `run` once.
+
+    All NPUs act alike and a phase ends for all when the slowest has ended, so one NPU stands for all of them. In a cycle
+    its own events (compute, updates) come before the ends of phases, because these take effect when the last NPU of the
+    event queue has reached them.
+    """
+
+    def __init__(self, job: TextJob) -> None:
+        self.job = job
+        rows = lanes(job)
+        delay = int(job.system.endpoint_delay * float32(job.injection_scale))
+        self.planner = Planner(job.system, rows, Phases(delay), job.queues)
+        self.slots = -(-job.system.active_chunks // job.queues)
+        self.involved = _involved(job)
+        self.steps = loops.steps(job.workload, job.passes)
+        self.now: float = 0
+        self.compute = 0
+        self.passes: list[int] = []
+        self.issued: list[Issued] = []
+        self.finished = False
+        self._heap: list[tuple[float, int, int, Callable[[], None]]] = []
+        self._sequence = 0
+        self._queues: defaultdict[int, Queue] = defaultdict(Queue)
+        self._running: defaultdict[tuple[int, Stage], int] = defaultdict(int)
+        self._waiting: tuple[int, Stage] | None = None
+        self._counter = 0
+
+    def run(self) -> int:
+        """The cycle in which everything is over."""
+        self._advance()
+        while self._heap:
+            self.now, _, _, event = heappop(self._heap)
+            event()
+        if not self.finished:
+            row, stage = self._waiting or (0, Stage.FORWARD)
+            name = self.job.workload.rows[row].name
+            reason = f"layer {row} (`{name}`) waits for ever for its {stage.value} collective of 0 bytes"
+            raise PlayError(Fault.ZERO_SIZE, reason)
+        return int(self.now)
+
+    def _at(self, time: float, event: Callable[[], None], order: int = 0) -> None:
+        self._sequence += 1
+        heappush(self._heap, (time, order, self._sequence, event))
+
+    def _advance(self) -> None:
+        """The loop's next steps, until one takes time."""
+        for step in self.steps:
+            if self._take(step):
+                return
+        self.finished = True
+
+    def _take(self, step: loops.Step) -> bool:
+        """Do a step; whether the loop has to pause."""
+        match step:
+            case Compute(row, stage):
+                cycles = self._cycles(row, stage)
+                self.compute += cycles
+                if cycles:
+                    self._at(self.now + cycles, self._advance)
+                return cycles > 0
+            case Mark.TICK:
+                self._at(self.now + 1, self._advance)
+                return True
+            case Wait(row, stage) if self._running[row, stage]:
+                self._waiting = (row, stage)
+                return True
+            case Issue():
+                self._issue(step)
+            case Mark.PASS_END:
+                self.passes.append(int(self.now))
+        return False
+
+    def _cycles(self, row: int, stage: Stage) -> int:
+        scaled = float(self.job.workload.rows[row].work(stage).time) * float32(self.job.compute_scale)
+        if not 0 <= scaled < COMPUTE_LIMIT:
+            raise PlayError(Fault.TOO_LONG, f"layer {row} computes for {scaled:.0f} cycles")
+        return int(scaled)
+
+    def _issue(self, step: Issue) -> None:
+        """Start a collective, chunk by chunk. One without a dimension to work on is dropped, but has used a priority."""
+        row = self.job.workload.rows[step.row]
+        work = row.work(step.stage)
+        if work.kind is None:
+            return
+        size = int(float(work.bytes) * float32(self.job.comm_scale))
+        priority = self._priority(step.priority)
+        collective = Issued(step.row, step.stage, work.kind, size, self.now)
+        involved = self.involved[loops.levels(self.job.workload, step.row, step.stage)]
+        for part in chunk_sizes(size, self.job.system.splits) if size else ():
+            phases = self.planner.plan(work.kind, involved, part)
+            if not phases:
+                return
+            collective.chunks += 1
+            self._enter(Chunk(len(self.issued), priority, phases))
+        self.issued.append(collective)
+        self._running[step.row, step.stage] += 1
+
+    def _priority(self, wanted: Priority) -> int:
+        """One counter for all: LIFO counts up, FIFO down."""
+        if wanted is Priority.HIGHEST:
+            return HIGHEST
+        order = self.job.system.scheduling if wanted is Priority.SYSTEM else wanted.value
+        before = self._counter
+        self._counter += 1 if order == "LIFO" else -1
+        return before
+
+    def _enter(self, chunk: Chunk) -> None:
+        queue = self._queues[chunk.phase.queue]
+        queue.insert(chunk, self.job.system.intra)
+        self._fill(queue)
+
+    def _fill(self, queue: Queue) -> None:
+        """Start waiting chunks while slots are free."""
+        while queue.waiting and len(queue.running) < self.slots:
+            chunk = queue.waiting.pop(0)
+            queue.running.append(chunk)
+            end = self.now
+            for step in chunk.phase.steps:
+                end += step
+            self._at(end, lambda chunk=chunk: self._end_phase(chunk), 1)  # type: ignore[misc]
+
+    def _end_phase(self, chunk: Chunk) -> None:
+        """On to the next queue, or done."""
+        left = self._queues[chunk.phase.queue]
+        left.running.remove(chunk)
+        if not chunk.left:
+            self._end_chunk(self.issued[chunk.collective])
+            self._fill(left)
+            return
+        chunk.step += 1
+        entered = self._queues[chunk.phase.queue]
+        entered.insert(chunk, self.job.system.intra)
+        self._fill(left)
+        self._fill(entered)
+
+    def _end_chunk(self, collective: Issued) -> None:
+        collective.chunks -= 1
+        if collective.chunks == 0:
+            update = self.job.workload.rows[collective.row].update
+            self._at(self.now + update, lambda: self._finish(collective))
+
+    def _finish(self, collective: Issued) -> None:
+        """The update is over: who waits for the column may go on."""
+        collective.finished = self.now
+        column = (collective.row, collective.stage)
+        self._running[column] -= 1
+        if self._waiting == column and not self._running[column]:
+            self._waiting = None
+            self._advance()
+
+
+def _involved(job: TextJob) -> dict[Levels, tuple[bool, ...]]:
+    """For each set of dimensions which levels are in it."""
+    last = boundary(job.network, job.workload.extras.group)[0] if job.workload.policy in TRANSFORMERS else -1
+    index = range(len(job.network.dimensions) + 1)
+    return {
+        Levels.NONE: tuple(False for _ in index),
+        Levels.ALL: tuple(True for _ in index),
+        Levels.FIRST: tuple(level == 0 for level in index),
+        Levels.REST: tuple(level > 0 for level in index),
+        Levels.MODEL: tuple(level <= last for level in index),
+        Levels.DATA: tuple(level > last for level in index),
+    }
