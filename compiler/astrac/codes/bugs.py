@@ -1,7 +1,20 @@
-"""AS9xx."""
+"""AS9xx: our own mistakes."""
 
 from __future__ import annotations
 
 from astrac.codes.row import Code
 
-ROWS: tuple[Code, ...] = ()
+ROWS: tuple[Code, ...] = (
+    Code(
+        "AS910",
+        "an artifact does not read back",
+        what="A file of the bundle, read again, does not say what was to be written.",
+        why="This is a mistake in astrac, not in your spec. Nothing was written; please report it with the spec.",
+    ),
+    Code(
+        "AS911",
+        "an artifact breaks its schema",
+        what="A file of the bundle does not have the form that the simulator accepts.",
+        why="This is a mistake in astrac, not in your spec. Nothing was written; please report it with the spec.",
+    ),
+)

@@ -1,0 +1,166 @@
+"""Ops <-> the messages of a Chakra trace.
+
+A trace is a GlobalMetadata message and then a Node message for each op, every message led by its length as a varint.
+Fields and numbers are those of Chakra's public et_def.proto, of which only what ASTRA-sim reads is built here.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from astrac.diagnostics import Diagnosed, diagnostic
+from astrac.job import Collective, Compute, Load, Receive, Send, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from astrac.job import Op
+
+VERSION = "0.0.4"
+"""Of Chakra's schema, as GlobalMetadata carries it."""
+
+_Field = descriptor_pb2.FieldDescriptorProto
+
+
+class _Shape(NamedTuple):
+    """A field of a message: number, type, whether it repeats, and whether it is one of the alternatives `value`."""
+
+    number: int
+    type: int
+    repeated: bool = False
+    alternative: bool = False
+    message: str = ""
+
+
+_MESSAGES: dict[str, dict[str, _Shape]] = {
+    "BoolList": {"values": _Shape(1, _Field.TYPE_BOOL, repeated=True)},
+    "AttributeProto": {
+        "name": _Shape(1, _Field.TYPE_STRING),
+        "int64_val": _Shape(9, _Field.TYPE_INT64, alternative=True),
+        "bool_val": _Shape(27, _Field.TYPE_BOOL, alternative=True),
+        "bool_list": _Shape(28, _Field.TYPE_MESSAGE, alternative=True, message="BoolList"),
+        "string_val": _Shape(29, _Field.TYPE_STRING, alternative=True),
+    },
+    "GlobalMetadata": {"version": _Shape(1, _Field.TYPE_STRING)},
+    "Node": {
+        "id": _Shape(1, _Field.TYPE_UINT64),
+        "name": _Shape(2, _Field.TYPE_STRING),
+        "type": _Shape(3, _Field.TYPE_INT32),
+        "ctrl_deps": _Shape(4, _Field.TYPE_UINT64, repeated=True),
+        "data_deps": _Shape(5, _Field.TYPE_UINT64, repeated=True),
+        "duration_micros": _Shape(7, _Field.TYPE_UINT64),
+        "attr": _Shape(10, _Field.TYPE_MESSAGE, repeated=True, message="AttributeProto"),
+    },
+}
+
+NODE_TYPES: dict[type[Op], int] = {Load: 2, Store: 3, Compute: 4, Send: 5, Receive: 6, Collective: 7}
+"""`NodeType`; an enum is an int32 on the wire."""
+
+
+@cache
+def _messages() -> dict[str, Any]:
+    """The classes of `_MESSAGES`, made from descriptors: no generated code, no protoc."""
+    package = "astrac.chakra"
+    file = descriptor_pb2.FileDescriptorProto(name="chakra.proto", package=package, syntax="proto3")
+    for name, fields in _MESSAGES.items():
+        message = file.message_type.add(name=name)
+        if any(shape.alternative for shape in fields.values()):
+            message.oneof_decl.add(name="value")
+        for field_name, shape in fields.items():
+            field = message.field.add(name=field_name, number=shape.number, type=shape.type)
+            field.label = _Field.LABEL_REPEATED if shape.repeated else _Field.LABEL_OPTIONAL
+            if shape.alternative:
+                field.oneof_index = 0
+            if shape.message:
+                field.type_name = f".{package}.{shape.message}"
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{name}")) for name in _MESSAGES
+    }
+
+
+def framed(message: bytes) -> bytes:
+    """A message led by its length."""
+    return varint(len(message)) + message
+
+
+def varint(value: int) -> bytes:
+    """Seven bits a byte, the lowest first, the high bit says that more follow."""
+    octets = bytearray()
+    while value > 127:
+        octets.append(value & 127 | 128)
+        value >>= 7
+    octets.append(value)
+    return bytes(octets)
+
+
+def metadata() -> bytes:
+    """The message that must lead a trace, without its length."""
+    return bytes(_messages()["GlobalMetadata"](version=VERSION).SerializeToString())
+
+
+def attributes(values: Mapping[str, int | str]) -> bytes:
+    """Attributes alone: appended to a Node's bytes they become its last attributes."""
+    node = _messages()["Node"]()
+    _add(node, values.items())
+    return bytes(node.SerializeToString())
+
+
+def node(op: Op) -> bytes:
+    """The Node of an op, but for what depends on the rank: peers of sends and receives, ids of groups."""
+    message = _messages()["Node"](
+        id=op.id, name=op.name, type=NODE_TYPES[type(op)], ctrl_deps=op.control, data_deps=op.data
+    )
+    if isinstance(op, Compute | Collective):
+        message.duration_micros = op.duration
+    # ASTRA-sim has a default, older trace feeders and other readers do not: every node says it.
+    is_cpu_op = message.attr.add()
+    is_cpu_op.name = "is_cpu_op"
+    is_cpu_op.bool_val = op.host
+    _add(message, _numbers(op))
+    return bytes(message.SerializeToString())
+
+
+def involved(dimensions: Iterable[bool]) -> bytes:
+    """The attribute `involved_dim`, to be appended to a Node's bytes."""
+    message = _messages()["Node"]()
+    attribute = message.attr.add()
+    attribute.name = "involved_dim"
+    attribute.bool_list.values.extend(dimensions)
+    return bytes(message.SerializeToString())
+
+
+def _numbers(op: Op) -> Iterable[tuple[str, int]]:
+    """Integer attributes. Attributes that ASTRA-sim does not know (`flops`, `bytes`) are looked for by no one there."""
+    match op:
+        case Compute():
+            yield "num_ops", op.num_ops
+            yield "tensor_size", op.tensor_size
+            if op.flops != op.num_ops:
+                yield "flops", op.flops
+            if op.bytes != op.tensor_size:
+                yield "bytes", op.bytes
+        case Collective():
+            yield "comm_type", int(op.kind)
+            yield "comm_size", op.bytes
+        case Send() | Receive():
+            yield "comm_size", op.bytes
+            yield "comm_tag", op.tag
+        case Load() | Store():
+            yield "tensor_size", op.bytes
+
+
+def _add(message: Any, values: Iterable[tuple[str, int | str]]) -> None:
+    for name, value in values:
+        attribute = message.attr.add()
+        attribute.name = name
+        if isinstance(value, str):
+            attribute.string_val = value
+        elif 0 <= value < 1 << 63:
+            attribute.int64_val = value
+        else:
+            raise Diagnosed(diagnostic("AS703", f"`{name}` is {value}, which does not fit in a trace"))
