@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
-from astrac.job import Axis, Kind
-
 if TYPE_CHECKING:
+    from astrac.job import Axis, Kind
     from astrac.model import Model
     from astrac.spec import Spec
 
@@ -29,7 +28,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Computation:
     """Device compute. `time` in ns (at least 1), `flops` and `bytes` exact, all of one rank and one micro-batch."""
 
     flops: int
@@ -69,7 +68,7 @@ class Remote:
     store: bool
 
 
-Action: TypeAlias = Work | Communicate | Transfer | Remote
+Action: TypeAlias = Computation | Communicate | Transfer | Remote
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +121,14 @@ class Duty:
     Attributes:
         name: for people: `stage 2`, `all ranks`, `stage 0, slow`.
         stage: their coordinate on the pipeline axis (0 without one).
-        slow: the straggler's rank, or None.
+        slow: the ranks it is for when they are stragglers, () for all others of the stage.
         steps: in issue order.
         memory: at the peak of the step.
     """
 
     name: str
     stage: int
-    slow: int | None
+    slow: tuple[int, ...]
     steps: tuple[Step, ...]
     memory: Memory
 

@@ -16,7 +16,7 @@ class Block:
     Attributes:
         word: in the language; also an enum word of `schemas/topology.schema.json`.
         name: in network.yml (2.x) and network.json (1.0), which agree.
-        hops: links that a message crosses between two coordinates `distance` apart among `size` (ASTRA-SIM-2, section 2).
+        hops: links that a message crosses between two coordinates `distance` apart among `size`.
         links: what 1.0 wants in `links-count` for one link to each neighbour.
         lanes: of those, how many 1.0 gives to one message: link-bandwidth = bandwidth / lanes (ASTRA-SIM-1, section 2).
     """

@@ -2,6 +2,71 @@
 
 from __future__ import annotations
 
-from astrac.codes.row import Code
+from astrac.codes.example import spec
+from astrac.codes.row import Code, Severity
 
-ROWS: tuple[Code, ...] = ()
+ROWS: tuple[Code, ...] = (
+    Code(
+        "AS801",
+        "active chunks beat the wire",
+        what="`active_chunks` is above 1 on the congestion-unaware network.",
+        why="Each running chunk gets the full bandwidth, so a collective can end sooner than its bytes could cross the "
+        "wire (measured: 16,110 ns where the wire needs 34,180).",
+        bad=spec(system="system { active_chunks: 4 }"),
+        good=spec(),
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS802",
+        "fewer active chunks than chunks",
+        what="A topology of several dimensions runs fewer chunks at once than a collective has.",
+        why="The analytical networks run it; ns-3 can deadlock on it.",
+        bad=spec(
+            topology="topology pod {\n  ring a { size: 4, bandwidth: 50 GB/s, latency: 500 ns }\n"
+            "  ring b { size: 2, bandwidth: 50 GB/s, latency: 500 ns }\n}",
+            system="system { active_chunks: 1, chunks: 4 }",
+        ),
+        good=spec(system="system { chunks: 4 }"),
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS803",
+        "direct where messages share a port",
+        what="The `direct` algorithm runs on a ring or a switch.",
+        why="It sends to all peers at once, and the congestion-unaware network gives each message the full bandwidth: "
+        "results were up to 170 times faster than with congestion.",
+        bad=spec(
+            topology="topology s { switch s { size: 8, bandwidth: 50 GB/s, latency: 500 ns, algorithm: direct } }"
+        ),
+        good=spec(),
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS804",
+        "collective that ASTRA-sim charges extra",
+        what="A collective is smaller than chunks x NPUs, or no multiple of the number of chunks.",
+        why="ASTRA-sim raises a small one to chunks x NPUs bytes, and charges a left-over chunk as a whole one. The "
+        "estimate does the same; the real network would not.",
+        bad=spec(system="system { chunks: 7 }"),
+        good=spec(),
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS805",
+        "memory overflow allowed",
+        what="A rank needs more than `hardware.memory.capacity`, and `allow_overflow` is set.",
+        why="The result is for a machine that cannot run this.",
+        bad=spec(hardware="hardware gpu from a100_sxm_80g { memory { allow_overflow: true, capacity: 1 MB } }"),
+        good=spec(),
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS806",
+        "bits where bytes were meant",
+        what="A bandwidth in `GB/s` has a value that network cards have in `Gb/s` (100, 200, 400, 800).",
+        why="A factor of eight, in silence. Write the unit that the data sheet has: `400 Gb/s` is `50 GB/s`.",
+        bad=spec(topology="topology rail { switch nic { size: 8, bandwidth: 400 GB/s, latency: 2 us } }"),
+        good=spec(topology="topology rail { switch nic { size: 8, bandwidth: 400 Gb/s, latency: 2 us } }"),
+        severity=Severity.WARNING,
+    ),
+)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from astrac.codes.row import Code
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from astrac.codes.row import Code
 
 ROWS: tuple[Code, ...] = ()

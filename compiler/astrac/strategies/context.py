@@ -31,7 +31,6 @@ def cut(part: Part, setting: Setting) -> Part:
     def share(count: int) -> int:
         return -(-count // degree)
 
-    rows = part.matmul and (part.matmul[0], share(part.matmul[1]), *part.matmul[2:])
     cut_part = replace(
         part,
         macs=share(part.macs),
@@ -41,7 +40,7 @@ def cut(part: Part, setting: Setting) -> Part:
         kept=share(part.kept),
         leaves=share(part.leaves),
         weight_reads=part.weight_reads if part.layer.weight_reads is None else share(part.weight_reads),
-        matmul=rows,
+        matmuls=tuple((batch, share(rows), columns, inner) for batch, rows, columns, inner in part.matmuls),
         exchanges=tuple(replace(exchange, bytes=share(exchange.bytes)) for exchange in part.exchanges),
     )
     if part.layer.role is not Role.ATTENTION:

@@ -1,7 +1,7 @@
 """Expert parallelism (GShard, Lepikhin et al. 2020): experts are spread over the axis, tokens travel by all-to-all.
 
 Every rank has its own samples and sends `active x capacity_factor` copies of its tokens: a dispatch before the experts
-and a combine after them, and both again backward. Routing is taken to be even, so each rank computes as much as it sent.
+and a combine after them, and both again backward. Routing is taken to be even: each rank computes as much as it sent.
 """
 
 from __future__ import annotations

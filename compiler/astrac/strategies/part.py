@@ -61,10 +61,10 @@ class Part:
         vector_flops: other FLOPs forward.
         inputs, outputs, kept: activation elements read, written and kept.
         leaves: elements of the output after the exchanges that follow it: what crosses to a next pipeline stage.
-        matmul: (batch, M, N, K) of the forward product, cut as well.
+        matmuls: (batch, M, N, K) of the forward products, cut as well.
         exchanges: in the order in which they happen at each point.
         rotation: for ring attention.
-        replicated: axes along which the weights are copies whose gradients are partial sums: they are reduced over them.
+        replicated: axes along which the weights are copies whose gradients are partial sums.
         reduced_on: axes along which ranks see other samples or tokens, so gradients are reduced over them.
         precision: word of the data type that it computes in.
     """
@@ -79,7 +79,7 @@ class Part:
     outputs: int
     kept: int
     leaves: int
-    matmul: tuple[int, int, int, int] | None
+    matmuls: tuple[tuple[int, int, int, int], ...]
     precision: str
     exchanges: tuple[Exchange, ...] = ()
     rotation: Rotation | None = None

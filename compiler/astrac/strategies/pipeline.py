@@ -1,6 +1,6 @@
 """Pipeline parallelism: where the model is cut, and in what order a stage runs its micro-batches.
 
-Orders: GPipe (Huang et al. 2019), 1F1B (Narayanan et al. 2019) and interleaved 1F1B (Narayanan et al. 2021, section 2.2).
+Orders: GPipe (Huang et al. 2019), 1F1B (Narayanan et al. 2019) and interleaved 1F1B (Narayanan et al. 2021).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _CANDIDATES = 400
 
 
 def balance(times: Sequence[int], pieces: int) -> tuple[int, ...]:
-    """Cuts a chain of work into contiguous, non-empty pieces whose longest is as short as can be, then as even as can be.
+    """Cuts a chain of work into contiguous, non-empty pieces the longest as short, then all as even as can be.
 
     Args:
         times: of each unit, in order; at least as many as pieces.

@@ -1,7 +1,7 @@
 """Axes on ranks: how the degrees of a spec's parallelism fill the dimensions of its topology.
 
 Axes are digits of the rank number, innermost first, as dimensions are. Boundaries of axes and of dimensions must nest:
-an axis is a part of a dimension, a dimension, or several, so that "the ranks of this axis" is the same shape everywhere.
+an axis is a part of a dimension, a dimension, or several, so that its groups have the same shape everywhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tensor parallelism: Megatron's column and row pairs (Shoeybi et al. 2019), with sequence parallelism (Korthikanti 2022).
+"""Tensor parallelism: Megatron's column and row pairs (Shoeybi et al. 2019).
 
 Forward, a pair ends in an all-reduce of the activations; backward, it begins with one of their gradients. With sequence
-parallelism each all-reduce becomes a reduce-scatter, the activations between pairs are cut along tokens, and an
+parallelism (Korthikanti et al. 2022) each all-reduce becomes a reduce-scatter, the activations between pairs are cut along tokens, and an
 all-gather opens the pair; its inputs are kept cut and gathered again for the weight gradient.
 """
 
@@ -15,6 +15,7 @@ from astrac.model import Role
 from astrac.strategies.part import Exchange, Part, Point, Setting
 
 if TYPE_CHECKING:
+    from astrac.model import Matmul
     from astrac.spec import Tensor
 
 KIND = "tensor"
@@ -74,24 +75,22 @@ def cut(part: Part, setting: Setting) -> Part:
         outputs=share(part.outputs, row.outputs or (row.sequence and options.sequence_parallel)),
         kept=share(part.kept, row.work or along_tokens or (row.opens and options.sequence_parallel)),
         leaves=share(part.leaves, row.outputs or along_tokens),
-        matmul=_product(part, degree),
+        matmuls=tuple(_product(matmul, part.layer.role, degree) for matmul in part.matmuls),
         replicated=(KIND,) if options.sequence_parallel and (row.sequence or (row.closes and part.bias > 0)) else (),
     )
     return cut_part.inside(*_exchanges(part, row, setting, options.sequence_parallel))
 
 
-def _product(part: Part, degree: int) -> tuple[int, int, int, int] | None:
-    if part.matmul is None:
-        return None
-    batch, rows, columns, inner = part.matmul
-    role = part.layer.role
+def _product(matmul: Matmul, role: Role, degree: int) -> Matmul:
+    """A product cut by its role: output features, input features or heads."""
+    batch, rows, columns, inner = matmul
     if role in {Role.COLUMN, Role.HEAD, Role.EXPERT_COLUMN}:
         return (batch, rows, -(-columns // degree), inner)
     if role in {Role.ROW, Role.EXPERT_ROW}:
         return (batch, rows, columns, -(-inner // degree))
     if role is Role.ATTENTION:
         return (-(-batch // degree), rows, columns, inner)
-    return part.matmul
+    return matmul
 
 
 def _exchanges(part: Part, row: Cut, setting: Setting, sequence_parallel: bool) -> list[Exchange]:

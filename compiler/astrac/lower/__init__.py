@@ -1,0 +1,154 @@
+"""Spec x layers -> Plan: what every rank does.
+
+`parts` cuts each layer as the axes say, `pieces` cuts the chain into pipeline stages, `stage` writes the steps of the
+ranks of one stage, `memory` adds up what they keep.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from astrac.compute import slow
+from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
+from astrac.job import Axis, Kind
+from astrac.lower.memory import memory
+from astrac.lower.parts import matching, override, part
+from astrac.lower.pieces import cut
+from astrac.lower.precision import own_type, widths
+from astrac.lower.stage import Chunk, Pipe, Stage
+from astrac.lower.track import Track
+from astrac.plan import Communicate, Duty, Memory, Phase, Plan
+from astrac.strategies.part import Setting
+from astrac.strategies.placement import Placement, npus, place
+from astrac.strategies.units import units
+from astrac.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from astrac.compute.work import Cost
+    from astrac.model import Model
+    from astrac.source import Span
+    from astrac.spec import CollectiveBenchmark, Spec
+
+
+def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span]) -> Result[Plan]:
+    """The plan of a spec that `rules` found nothing wrong with.
+
+    Args:
+        spec: valid.
+        model: its layers for one micro-batch; without layers for a collective benchmark.
+        cost: what a piece of work takes.
+        at: the place of a JSON pointer of the Document.
+    """
+    try:
+        if spec.model.collective is not None:
+            return Result(_benchmark(spec, model, spec.model.collective))
+        return Result(_training(spec, model, cost, at))
+    except Diagnosed as found:
+        return Result(None, (found.diagnostic,))
+
+
+def _benchmark(spec: Spec, model: Model, benchmark: CollectiveBenchmark) -> Plan:
+    """One collective over all ranks, repeated."""
+    total = npus(spec.topology)
+    kind = Kind[benchmark.kind.upper()]
+    size = int(benchmark.size)
+    track = Track()
+    for number in range(benchmark.repeat):
+        action = Communicate(kind, -(-size // total) if kind is Kind.ALL_GATHER else size, ("rank",))
+        track.add(action, (), f"{benchmark.kind}{number}", Phase.FORWARD)
+    duty = Duty("all ranks", 0, (), tuple(track.steps), Memory(buffers=size))
+    return Plan(spec, model, (Axis("rank", 1, total),), (duty,), 0, 1)
+
+
+def _training(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span]) -> Plan:
+    training = spec.training
+    assert training is not None
+    overrides = spec.model.layers or ()
+    for index, pattern in enumerate(overrides):
+        if not any(pattern in matching((pattern,), layer) for layer in model.layers):
+            raise Diagnosed(_unmatched(pattern.name, model, at(f"/model/layers/{index}")))
+    model = override(model, overrides)
+    own = own_type(model)
+    if training.precision is None and own is None:
+        message = "`training.precision` is needed: the model has no single data type of its own"
+        raise Diagnosed(diagnostic("AS505", message, at("/training")))
+    placement = place(spec)
+    setting = Setting(spec, placement.degrees, widths(training.precision, own or ""), model.batch)
+    _peaks(setting, model, at)
+    parts = [part(layer, setting) for layer in model.layers]
+    stages, schedule, per_rank = _pipeline(spec, placement)
+    chunks = cut(units(model), parts, stages * per_rank, setting, cost, at)
+    samples = training.global_batch // (placement.degrees["data"] * placement.degrees["expert"])
+    micro_batches = samples // model.batch
+    tied = _tied(chunks, stages)
+    duties = []
+    for stage in range(stages):
+        pipe = Pipe(stage, stages, len(chunks), schedule, micro_batches)
+        mine = chunks[stage::stages]
+        for name, ranks, price in _speeds(spec, placement, stage, stages, cost):
+            builder = Stage(pipe, mine, setting, price, tied)
+            duties.append(Duty(name, stage, ranks, builder.steps(), memory(builder)))
+    return Plan(spec, model, placement.axes, tuple(duties), model.batch, micro_batches)
+
+
+def _pipeline(spec: Spec, placement: Placement) -> tuple[int, str, int]:
+    """Stages, schedule and chunks a stage."""
+    stages = placement.degrees["pipeline"]
+    axes = () if spec.parallelism is None else spec.parallelism.axes
+    block = next((axis for axis in axes if axis.kind == "pipeline"), None)
+    if block is None or stages == 1:
+        return 1, "gpipe", 1
+    return stages, block.schedule, block.chunks
+
+
+def _tied(chunks: tuple[Chunk, ...], stages: int) -> dict[str, tuple[int, int]]:
+    """Layers that share a weight across stages, with the two stages that hold it."""
+    home = {part.layer.name: chunk.number % stages for chunk in chunks for part in chunk.parts.values()}
+    found: dict[str, tuple[int, int]] = {}
+    for chunk in chunks:
+        for part_ in chunk.parts.values():
+            owner = part_.layer.shared_with
+            if owner is not None and home[owner] != home[part_.layer.name]:
+                pair = tuple(sorted((home[owner], home[part_.layer.name])))
+                found[owner] = found[part_.layer.name] = (pair[0], pair[1])
+    return found
+
+
+def _speeds(
+    spec: Spec, placement: Placement, stage: int, stages: int, cost: Cost
+) -> Iterator[tuple[str, tuple[int, ...], Cost]]:
+    """The duties of a stage: its stragglers apart from the others."""
+    name = f"stage {stage}" if stages > 1 else "all ranks"
+    straggler = spec.hardware.slow
+    axis = next((axis for axis in placement.axes if axis.name == "pipeline"), None)
+
+    def here(rank: int) -> bool:
+        return axis is None or axis.coordinate(rank) == stage
+
+    ranks = () if straggler is None else tuple(sorted(rank for rank in straggler.ranks if here(rank)))
+    on_stage = npus(spec.topology) // stages
+    if len(ranks) < on_stage:
+        yield (f"{name}, others" if ranks else name), (), cost
+    if ranks and straggler is not None:
+        yield f"{name}, slow", ranks, slow(straggler, cost)
+
+
+def _unmatched(pattern: str, model: Model, span: Span) -> Diagnostic:
+    hints = did_you_mean(pattern, (layer.name for layer in model.layers))
+    return diagnostic("AS620", f"no layer of the model matches `{pattern}`", span, hints=hints)
+
+
+def _peaks(setting: Setting, model: Model, at: Callable[[str], Span]) -> None:
+    """Every data type that something computes in needs a peak."""
+    overrides = setting.spec.model.layers or ()
+    words = {setting.widths.compute}
+    words |= {found.precision for layer in model.layers for found in matching(overrides, layer) if found.precision}
+    peak = setting.spec.hardware.peak
+    for word in sorted(words):
+        if getattr(peak, word) is None:
+            known = [name for name in ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8") if getattr(peak, name)]
+            message = f"`{setting.spec.hardware.name}` has no peak for `{word}`"
+            hint = f"it has {', '.join(known)}: add `peak {{ {word}: ... }}` or train in one of these"
+            raise Diagnosed(diagnostic("AS506", message, at("/hardware/peak"), hints=(hint,)))

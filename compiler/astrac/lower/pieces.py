@@ -1,0 +1,111 @@
+"""Where the chain of units is cut into virtual stages, and what crosses each cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from astrac.diagnostics import Diagnosed, diagnostic
+from astrac.lower.parts import matching, phases, work
+from astrac.lower.stage import Chunk
+from astrac.plan import Phase
+from astrac.strategies import pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from astrac.compute.work import Cost
+    from astrac.source import Span
+    from astrac.strategies.part import Part, Setting
+    from astrac.strategies.units import Unit
+
+
+def cut(
+    units: Sequence[Unit], parts: Sequence[Part], pieces: int, setting: Setting, cost: Cost, at: Callable[[str], Span]
+) -> tuple[Chunk, ...]:
+    """The units in `pieces` contiguous chunks: where `layer { stage }` says so, else as even in time as can be.
+
+    Raises:
+        Diagnosed: AS530 when there are fewer units than pieces, AS531 when given stages do not make contiguous ones.
+    """
+    if len(units) < pieces:
+        message = f"{pieces} pipeline stages need as many units to cut between; the model has {len(units)}"
+        raise Diagnosed(diagnostic("AS530", message, at("/parallelism")))
+    given = _given(units, parts, setting)
+    if any(stage is not None for stage in given):
+        starts = _starts(given, pieces, at)
+    elif pieces == 1:
+        starts = (0,)
+    else:
+        starts = pipeline.balance([_time(unit, parts, setting, cost) for unit in units], pieces)
+    ends = (*starts[1:], len(units))
+    crossing = _crossing(parts)
+    width = setting.widths.activations
+    chunks = []
+    for number, (first, end) in enumerate(zip(starts, ends, strict=True)):
+        mine = tuple(units[first:end])
+        indices = range(mine[0].first, mine[-1].last + 1)
+        before = crossing[mine[0].first - 1] * width if number else 0
+        after = crossing[mine[-1].last] * width if number + 1 < pieces else 0
+        chunks.append(Chunk(number, mine, {index: parts[index] for index in indices}, sent=after, received=before))
+    return tuple(chunks)
+
+
+def _time(unit: Unit, parts: Sequence[Part], setting: Setting, cost: Cost) -> int:
+    """Nanoseconds of a unit's forward and backward pass."""
+    return sum(
+        cost(work(parts[index], phase, setting))
+        for index in unit.indices
+        for phase in (Phase.FORWARD, *phases(parts[index]))
+    )
+
+
+def _given(units: Sequence[Unit], parts: Sequence[Part], setting: Setting) -> list[int | None]:
+    """The stage that overrides give to each unit: that of its first layer with one."""
+    overrides = setting.spec.model.layers or ()
+    found: list[int | None] = []
+    for unit in units:
+        stages = [
+            override.stage
+            for index in unit.indices
+            for override in matching(overrides, parts[index].layer)
+            if override.stage is not None
+        ]
+        found.append(stages[-1] if stages else None)
+    return found
+
+
+def _starts(given: Sequence[int | None], pieces: int, at: Callable[[str], Span]) -> tuple[int, ...]:
+    """First units of stages 0, 1, ...; a unit without a stage follows the one before it."""
+    starts = [0]
+    current = 0
+    for position, stage in enumerate(given):
+        if stage is None or stage == current:
+            continue
+        if stage != current + 1 or stage >= pieces:
+            message = f"stages must follow each other along the model: stage {stage} comes after stage {current}"
+            hint = f"the pipeline has stages 0 to {pieces - 1}; a layer without a stage follows the one before it"
+            raise Diagnosed(diagnostic("AS531", message, at("/model/layers"), hints=(hint,)))
+        current = stage
+        starts.append(position)
+    if len(starts) < pieces:
+        message = f"the layers' stages end at {current}, the pipeline has {pieces}"
+        raise Diagnosed(diagnostic("AS531", message, at("/model/layers")))
+    return tuple(starts)
+
+
+def _crossing(parts: Sequence[Part]) -> list[int]:
+    """Elements alive after each layer: outputs of it and of earlier ones that a later layer still reads."""
+    last_reader = list(range(len(parts)))
+    for index, part in enumerate(parts):
+        for source in part.layer.inputs:
+            last_reader[source] = max(last_reader[source], index)
+    change = [0] * (len(parts) + 1)
+    for index, part in enumerate(parts):
+        if last_reader[index] > index:
+            change[index] += part.leaves
+            change[last_reader[index]] -= part.leaves
+    alive, total = [], 0
+    for index in range(len(parts)):
+        total += change[index]
+        alive.append(total or parts[index].leaves)
+    return alive

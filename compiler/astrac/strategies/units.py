@@ -1,0 +1,60 @@
+"""Units: what is gathered, recomputed, reduced and updated together, and never cut between pipeline stages.
+
+A transformer's block is a unit, and so is every layer outside blocks. Elsewhere a unit is a layer with a matrix or a
+kernel together with the layers without one that follow it (norms, activations, pooling).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from astrac.model import Layer, Model
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Layers `first` to `last` (inclusive) of the model."""
+
+    name: str
+    first: int
+    last: int
+    block: int | None
+
+    @property
+    def indices(self) -> range:
+        """Of its layers."""
+        return range(self.first, self.last + 1)
+
+
+def is_matrix(layer: Layer) -> bool:
+    """Whether a layer has a matrix, a kernel or a table, rather than a norm's scale or nothing."""
+    return layer.weight is not None and (layer.macs > 0 or len(layer.weight.shape) > 1)
+
+
+def _opens(layer: Layer, previous: Layer) -> bool:
+    if layer.block is not None or previous.block is not None:
+        return layer.block != previous.block or layer.block is None
+    return is_matrix(layer)
+
+
+def units(model: Model) -> tuple[Unit, ...]:
+    """The model in units, in order; together they are all layers."""
+    layers = model.layers
+    starts = [index for index in range(len(layers)) if index == 0 or _opens(layers[index], layers[index - 1])]
+    # Layers without a matrix before the first one (a norm of the input) belong to it.
+    if len(starts) > 1 and layers[0].block is None and not layers[0].macs and not layers[0].params:
+        starts.pop(1)
+    ends = [start - 1 for start in starts[1:]] + [len(layers) - 1]
+    return tuple(_unit(layers, first, last) for first, last in zip(starts, ends, strict=True))
+
+
+def _unit(layers: Sequence[Layer], first: int, last: int) -> Unit:
+    block = layers[first].block
+    owner = next(
+        (layer for layer in layers[first : last + 1] if layer.macs and layer.weight is not None), layers[first]
+    )
+    return Unit(owner.name if block is None else f"block{block}", first, last, block)
