@@ -26,9 +26,9 @@ GPU = SimpleNamespace(
     systolic=None,
 )
 ARRAY = SimpleNamespace(rows=8, columns=8, dataflow="output_stationary", clock=Fraction(10**9, 2))
-CONV = Layer("conv1", "Conv", Tensor("w", (8, 3)), macs=240, matmul=(1, 10, 8, 3), input_gradient=False)
-DENSE = Layer("fc", "Gemm", Tensor("v", (8, 5)), macs=400, matmul=(1, 10, 5, 8), inputs=(0,))
-SCORES = Layer("attention", "Attention", macs=2 * 3 * 7 * 7 * 4, matmul=(3, 7, 7, 4), second_matmul=(3, 7, 4, 7))
+CONV = Layer("conv1", "Conv", Tensor("w", (8, 3)), macs=240, matmuls=((1, 10, 8, 3),), input_gradient=False)
+DENSE = Layer("fc", "Gemm", Tensor("v", (8, 5)), macs=400, matmuls=((1, 10, 5, 8),), inputs=(0,))
+SCORES = Layer("attention", "Attention", macs=2 * 3 * 7 * 7 * 4, matmuls=((3, 7, 7, 4), (3, 7, 4, 7)))
 MODEL = Model("two", (CONV, DENSE), batch=1)
 HEADER = "layer,forward [us],input_gradient [us],weight_gradient [us]\n"
 

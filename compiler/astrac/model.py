@@ -79,8 +79,8 @@ class Layer:
         weight: kernel, matrix, table or norm scale; None for activation x activation and elementwise rows.
         bias: of the same operator, or None.
         macs: multiply-accumulates forward, one micro-batch; no bias adds.
-        matmul: (batch, M, N, K) of the forward product when it is one, for array models; MACs = batch x M x N x K.
-        second_matmul: of a layer that is two products (attention: scores, context); MACs are then the sum of both.
+        matmuls: (batch, M, N, K) of each forward product, for array models; attention is two (scores, context), a layer
+            that is no product has none. Their batch x M x N x K add up to the MACs.
         vector_flops: forward FLOPs that are not multiply-accumulates (norms, activations, softmax, pooling).
         input_elements, output_elements: activations read and written forward; weights are not among them.
         kept_elements: activations that backward needs and forward must keep.
@@ -101,8 +101,7 @@ class Layer:
     weight: Tensor | None = None
     bias: Tensor | None = None
     macs: int = 0
-    matmul: Matmul | None = None
-    second_matmul: Matmul | None = None
+    matmuls: tuple[Matmul, ...] = ()
     vector_flops: int = 0
     input_elements: int = 0
     output_elements: int = 0
@@ -123,11 +122,6 @@ class Layer:
         if self.shared_with is not None:
             return 0 if self.bias is None else self.bias.elements
         return sum(tensor.elements for tensor in (self.weight, self.bias) if tensor is not None)
-
-    @property
-    def matmuls(self) -> tuple[Matmul, ...]:
-        """The forward products: none, one or two."""
-        return tuple(product for product in (self.matmul, self.second_matmul) if product is not None)
 
     @property
     def activation_product(self) -> bool:

@@ -124,5 +124,5 @@ def work(piece: Part, phase: Phase, setting: Setting) -> Work:
         moved = activations + (piece.weight_reads + piece.bias) * wide.gradients
     else:
         flops, moved = 2 * piece.macs + piece.vector_flops, activations + weights
-    cut = replace(layer, matmul=(piece.matmuls or (None,))[0], second_matmul=(*piece.matmuls, None, None)[1])
+    cut = replace(layer, matmuls=piece.matmuls)
     return Work(flops, moved, products(cut, phase.value), layer.name, phase.value, piece.precision)

@@ -30,7 +30,7 @@ def mixture(rows: Rows, experts: Experts, prefix: str, source: int, residual: in
             "Gemm",
             Tensor(f"{router}.weight", (experts.count, hidden)),
             macs=rows.tokens * experts.count * hidden,
-            matmul=(1, rows.tokens, experts.count, hidden),
+            matmuls=((1, rows.tokens, experts.count, hidden),),
             vector_flops=SOFTMAX_FLOPS * rows.tokens * experts.count,
             input_elements=rows.stream,
             output_elements=rows.tokens * experts.count,
@@ -41,7 +41,6 @@ def mixture(rows: Rows, experts: Experts, prefix: str, source: int, residual: in
             block=block,
         )
     )
-    products = _expert_matmuls(experts.count, slots, features, hidden)
     opened = rows.add(
         Layer(
             up,
@@ -49,8 +48,7 @@ def mixture(rows: Rows, experts: Experts, prefix: str, source: int, residual: in
             Tensor(f"{up}.weight", (experts.count, features, hidden)),
             rows.bias(up, experts.count, features),
             macs=slots * features * hidden,
-            matmul=products[0],
-            second_matmul=products[1],
+            matmuls=_expert_matmuls(experts.count, slots, features, hidden),
             vector_flops=activation.flops * slots * experts.hidden,
             input_elements=slots * hidden,
             output_elements=slots * experts.hidden,
@@ -61,7 +59,6 @@ def mixture(rows: Rows, experts: Experts, prefix: str, source: int, residual: in
             block=block,
         )
     )
-    products = _expert_matmuls(experts.count, slots, hidden, experts.hidden)
     closed = rows.add(
         Layer(
             down,
@@ -69,8 +66,7 @@ def mixture(rows: Rows, experts: Experts, prefix: str, source: int, residual: in
             Tensor(f"{down}.weight", (experts.count, hidden, experts.hidden)),
             rows.bias(down, experts.count, hidden),
             macs=slots * hidden * experts.hidden,
-            matmul=products[0],
-            second_matmul=products[1],
+            matmuls=_expert_matmuls(experts.count, slots, hidden, experts.hidden),
             input_elements=slots * experts.hidden,
             output_elements=slots * hidden,
             kept_elements=slots * experts.hidden,
@@ -96,11 +92,8 @@ def mixture(rows: Rows, experts: Experts, prefix: str, source: int, residual: in
     )
 
 
-def _expert_matmuls(count: int, slots: int, n: int, k: int) -> tuple[Matmul | None, Matmul | None]:
-    """The products of all experts: the first ones get a slot more when the slots do not divide evenly."""
+def _expert_matmuls(count: int, slots: int, n: int, k: int) -> tuple[Matmul, ...]:
+    """The products of all experts: some get a slot more when the slots do not divide evenly."""
     even, more = divmod(slots, count)
-    products = [
-        (experts, tokens, n, k) for experts, tokens in ((more, even + 1), (count - more, even)) if experts * tokens
-    ]
-    first, second = (*products, None)[:2]
-    return first, second
+    spread = ((more, even + 1), (count - more, even))
+    return tuple((experts, tokens, n, k) for experts, tokens in spread if experts * tokens)
