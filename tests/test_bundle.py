@@ -115,7 +115,7 @@ def test_stale_traces_go_and_the_users_files_stay(tmp_path):
 def test_a_folder_without_our_manifest_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     result = bundle.write(of(2), tmp_path)
-    assert codes(result) == ["AS710"]
+    assert codes(result) == ["AS713"]
     assert tree(tmp_path) == {"notes.txt": "mine"}
     for foreign in (
         "{}",
@@ -124,7 +124,7 @@ def test_a_folder_without_our_manifest_is_refused(tmp_path):
         '{"compiler": "astrac 1", "files": [{"path": 3}]}',
     ):
         (tmp_path / "manifest.json").write_text(foreign)
-        assert codes(bundle.write(of(2), tmp_path)) == ["AS710"]
+        assert codes(bundle.write(of(2), tmp_path)) == ["AS713"]
 
 
 def test_an_empty_folder_is_taken(tmp_path):
@@ -194,7 +194,7 @@ def test_a_manifest_of_endless_files_is_not_ours(tmp_path):
     (tmp_path / "manifest.json").write_text(
         '{"compiler": "astrac 1", "files": [{"path": "x.{rank}", "ranks": "0-9999999,0-9999999"}]}'
     )
-    assert codes(bundle.write(of(1), tmp_path)) == ["AS710"]
+    assert codes(bundle.write(of(1), tmp_path)) == ["AS713"]
 
 
 def test_two_renames_where_there_is_no_exchange(tmp_path, monkeypatch):

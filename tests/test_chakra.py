@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import jobs
 import pytest
-from chakra_reader import trace
 
+import jobs
 from astrac import emit
 from astrac.job import Axis, AxisGroup, Box, Collective, Compute, Job, Kind, Program, RankClass, Receive, Send
+from chakra_reader import trace
 
 HAND = Path(__file__).parent / "traces" / "hand.hex"
 

@@ -43,7 +43,7 @@ def write(
         progress: told the bytes of each artifact (once for all its links) when it is written.
 
     Returns:
-        The folder, or AS710 to AS713.
+        The folder, or AS713 to AS713.
     """
     try:
         with _locked(place := _place(folder)):
@@ -154,7 +154,7 @@ class _Kept:
 
 
 def _kept(place: _Place, bundle: Bundle) -> _Kept:
-    """What must survive the build; AS710 or AS712 when the folder cannot be ours."""
+    """What must survive the build; AS713 or AS712 when the folder cannot be ours."""
     if not os.path.lexists(place.folder):
         return _Kept((), ())
     if not place.folder.is_dir():
@@ -164,7 +164,7 @@ def _kept(place: _Place, bundle: Bundle) -> _Kept:
     if listed is None and found:
         raise Diagnosed(
             diagnostic(
-                "AS710",
+                "AS713",
                 f"the folder `{place.shown}` is not empty and holds no bundle of ours",
                 hints=("name a new or an empty folder",),
             )

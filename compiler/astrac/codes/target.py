@@ -12,12 +12,6 @@ ROWS: tuple[Code, ...] = (
         why="Chakra's attributes are 64-bit integers; the simulator would read another number.",
     ),
     Code(
-        "AS710",
-        "not a folder of ours",
-        what="The output folder is not empty and has no manifest that an earlier build wrote.",
-        why="A build replaces the bundle in its folder, and must not replace what it did not make.",
-    ),
-    Code(
         "AS711",
         "cannot write",
         what="The system refused to write the bundle: no space, no permission, a file where a folder must be.",
@@ -28,5 +22,11 @@ ROWS: tuple[Code, ...] = (
         "a file is in the way",
         what="The folder holds a file or folder that is not of its bundle, and the new bundle has one by its name.",
         why="Files that the manifest does not list are the user's, and are kept.",
+    ),
+    Code(
+        "AS713",
+        "not a folder of ours",
+        what="The output folder is not empty and has no manifest that an earlier build wrote.",
+        why="A build replaces the bundle in its folder, and must not replace what it did not make.",
     ),
 )
