@@ -1,29 +1,16 @@
 """Layers of transformers against published totals and the closed forms of the papers."""
 
-import json
 from fractions import Fraction
-from types import SimpleNamespace
 
 import pytest
 
 from astrac.codes import CODES
 from astrac.layers.transformer import contradictions, read_transformer
 from astrac.model import Role
-from astrac.resources import text
+from shapes import shaped
 
-KEYS = json.loads(text("schemas", "transformer.schema.json"))["properties"]
 LLAMA = {"activation": "swiglu", "norm": "rms_norm"}
 GPT = {"layers": 3, "hidden": 256, "heads": 8, "sequence": 64, "vocabulary": 1000}
-
-
-def block(keys, given):
-    """The block as a spec gives it: what is written, and the schema's defaults."""
-    return SimpleNamespace(**{key: schema.get("default") for key, schema in keys.items()} | given)
-
-
-def shaped(**given):
-    experts = given.pop("experts", None)
-    return block(KEYS, given | {"experts": experts and block(KEYS["experts"]["properties"], experts)})
 
 
 def read(batch=1, **given):
