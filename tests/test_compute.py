@@ -56,7 +56,7 @@ def test_every_row_of_scale_sim():
     ],
 )
 def test_products_of_a_phase(layer, phase, expected):
-    assert products(layer, phase) == expected
+    assert products(layer, layer.matmuls, phase) == expected
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_roofline(efficiency, flops, size, expected):
 def test_systolic_array_prices_products_and_leaves_the_rest_to_the_roofline():
     cost = cost_function(SimpleNamespace(**vars(GPU) | {"systolic": ARRAY}))
     # 10 x 5 outputs are two folds of 8 x 8: 2 x (8 + 7 + 7) - 1 cycles of 2 ns.
-    assert cost(Work(800, 10**9, products(DENSE, "forward"))) == 86
+    assert cost(Work(800, 10**9, products(DENSE, DENSE.matmuls, "forward"))) == 86
     assert cost(Work(10**6, 10**9)) == 625_000
 
 

@@ -6,18 +6,22 @@ Bytes and FLOPs follow when `lower` knows the precision: FLOPs = 2 x MACs, bytes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import prod
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BITS: dict[str, int] = {
     "float64": 64, "float32": 32, "tfloat32": 32, "float16": 16, "bfloat16": 16, "float8": 8,
+    "float8e4m3fn": 8, "float8e4m3fnuz": 8, "float8e5m2": 8, "float8e5m2fnuz": 8, "float8e8m0": 8, "float4e2m1": 4,
     "int64": 64, "int32": 32, "int16": 16, "int8": 8, "int4": 4, "int2": 2,
     "uint64": 64, "uint32": 32, "uint16": 16, "uint8": 8, "uint4": 4, "uint2": 2,
     "float4": 4, "bool": 8, "complex64": 64, "complex128": 128, "string": 0,
 }  # fmt: skip
-"""Bits an element takes, by data type; ONNX's float8 variants are all `float8`."""
+"""Bits an element takes, by data type; the long float8 and float4 words are the variants that ONNX files store."""
 
 
 Matmul: TypeAlias = tuple[int, int, int, int]
@@ -31,21 +35,31 @@ def stored_bytes(elements: int, dtype: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A trainable tensor as the model stores it."""
+    """A trainable tensor as the model stores it.
+
+    Attributes:
+        name: as the model has it.
+        shape: extents as stored.
+        dtype: a key of `BITS`.
+        numbers: learnable numbers where extents do not say (4-bit numbers packed into bytes), else None.
+        stored: bytes where extents and type do not say (sparse tensors), else None.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: str = "float32"
+    numbers: int | None = None
+    stored: int | None = None
 
     @property
     def elements(self) -> int:
-        """How many numbers it holds."""
-        return prod(self.shape)
+        """How many learnable numbers it holds."""
+        return prod(self.shape) if self.numbers is None else self.numbers
 
     @property
     def bytes(self) -> int:
         """As stored; see `stored_bytes`."""
-        return stored_bytes(self.elements, self.dtype)
+        return stored_bytes(prod(self.shape), self.dtype) if self.stored is None else self.stored
 
 
 class Role(Enum):
@@ -77,7 +91,8 @@ class Layer:
         name: unique in the model, no white space; what `layer "pattern"` matches.
         op: the operator (`Conv`, `Gemm`, `Attention`, ...), as people know it.
         weight: kernel, matrix, table or norm scale; None for activation x activation and elementwise rows.
-        bias: of the same operator, or None.
+        bias: of the same operator, or None; also None when an earlier row owns it.
+        others: further trained tensors (recurrence weights, a low-rank adapter), without those that earlier rows own.
         macs: multiply-accumulates forward, one micro-batch; no bias adds.
         matmuls: (batch, M, N, K) of each forward product, for array models; attention is two (scores, context), a layer
             that is no product has none. Their batch x M x N x K add up to the MACs.
@@ -94,12 +109,16 @@ class Layer:
         block: the transformer block that it belongs to, for pipeline cuts and recomputation; None outside.
         shared_with: the earlier layer that owns the same weight (tied embeddings); its parameters count there once.
         data_type: of the activations, as the model stores them.
+        weight_reads: elements of the weight that forward reads where it is not all of them (rows of an embedding).
+        state_elements: numbers that are updated without a gradient (running statistics).
+        runs: False for a branch that another one excludes: its parameters exist, its work does not count.
     """
 
     name: str
     op: str
     weight: Tensor | None = None
     bias: Tensor | None = None
+    others: tuple[Tensor, ...] = ()
     macs: int = 0
     matmuls: tuple[Matmul, ...] = ()
     vector_flops: int = 0
@@ -115,13 +134,20 @@ class Layer:
     block: int | None = None
     shared_with: str | None = None
     data_type: str = "float32"
+    weight_reads: int | None = None
+    state_elements: int = 0
+    runs: bool = True
+
+    @property
+    def owned(self) -> tuple[Tensor, ...]:
+        """The trained tensors that this row owns: without a weight that it shares with an earlier one."""
+        weight = None if self.shared_with is not None else self.weight
+        return tuple(tensor for tensor in (weight, self.bias, *self.others) if tensor is not None)
 
     @property
     def params(self) -> int:
-        """Learnable numbers that this row owns: weight and bias, none when another row owns the tensor."""
-        if self.shared_with is not None:
-            return 0 if self.bias is None else self.bias.elements
-        return sum(tensor.elements for tensor in (self.weight, self.bias) if tensor is not None)
+        """Learnable numbers that this row owns."""
+        return sum(tensor.elements for tensor in self.owned)
 
     @property
     def activation_product(self) -> bool:
@@ -151,6 +177,8 @@ class Model:
         batch: samples (sequences) in a micro-batch that the counts are for.
         tokens: tokens a sample for families of sequence models, else None.
         digest: `sha256:...` of the structure that the layers were read from; weights are never part of it.
+        cuts: for each row but the last, activation elements that cross from it and the rows before to the rows behind.
+        tied_params: learnable numbers that the file stores once more for a weight that is shared.
     """
 
     name: str
@@ -158,6 +186,8 @@ class Model:
     batch: int
     tokens: int | None = None
     digest: str = field(default="")
+    cuts: tuple[int, ...] = ()
+    tied_params: int = 0
 
     @property
     def params(self) -> int:
@@ -167,4 +197,20 @@ class Model:
     @property
     def macs(self) -> int:
         """Forward multiply-accumulates of one micro-batch."""
-        return sum(layer.macs for layer in self.layers)
+        return sum(layer.macs for layer in self.layers if layer.runs)
+
+    @property
+    def trainable_params(self) -> int:
+        """Those of `params` that training changes."""
+        return sum(layer.params for layer in self.layers if layer.trainable)
+
+
+def with_input_gradients(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+    """The rows with `input_gradient` set anew from `trainable` and the edges: after freezing some of them."""
+    reached: list[bool] = []
+    for layer in layers:
+        reached.append(any(reached[source] or layers[source].trainable for source in layer.inputs))
+    return tuple(
+        layer if layer.input_gradient == needed else replace(layer, input_gradient=needed)
+        for layer, needed in zip(layers, reached, strict=True)
+    )

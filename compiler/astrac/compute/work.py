@@ -37,7 +37,7 @@ Cost: TypeAlias = Callable[[Work], int]
 """A cost function: work to whole nanoseconds, at least 1."""
 
 
-def products(layer: Layer, phase: str) -> tuple[Matmul, ...]:
+def products(layer: Layer, forward: tuple[Matmul, ...], phase: str) -> tuple[Matmul, ...]:
     """The matrix products that a phase of a layer runs.
 
     For the forward product y = x W, x of M x K and W of K x N: dx = dy W^T is M x K over N, dW = x^T dy is K x N over M
@@ -45,10 +45,10 @@ def products(layer: Layer, phase: str) -> tuple[Matmul, ...]:
     (attention), both gradients belong to the input-gradient phase, and there is no weight gradient.
 
     Args:
-        layer: the layer, as large as the rank's part of it.
+        layer: which gradients there are.
+        forward: its products, as large as the rank's part of them.
         phase: as in `Work`; the optimizer has none.
     """
-    forward = layer.matmuls
     left = tuple((batch, m, k, n) for batch, m, n, k in forward)
     right = tuple((batch, k, n, m) for batch, m, n, k in forward)
     if phase in ("forward", "recompute"):

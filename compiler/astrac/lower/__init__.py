@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from astrac.compute import slow
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
 from astrac.job import Axis, Kind
+from astrac.lower.chunk import Chunk, Pipe
 from astrac.lower.memory import memory
-from astrac.lower.parts import matching, override, part
+from astrac.lower.parts import override, part
 from astrac.lower.pieces import cut
 from astrac.lower.precision import own_type, widths
-from astrac.lower.stage import Chunk, Pipe, Stage
+from astrac.lower.stage import Stage
 from astrac.lower.track import Track
 from astrac.plan import Communicate, Duty, Memory, Phase, Plan
-from astrac.strategies.part import Setting
+from astrac.strategies.part import Setting, matches
 from astrac.strategies.placement import Placement, npus, place
 from astrac.strategies.units import units
 from astrac.suggest import did_you_mean
@@ -67,7 +68,7 @@ def _training(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span]) -
     assert training is not None
     overrides = spec.model.layers or ()
     for index, pattern in enumerate(overrides):
-        if not any(pattern in matching((pattern,), layer) for layer in model.layers):
+        if not any(matches(pattern, layer) for layer in model.layers):
             raise Diagnosed(_unmatched(pattern.name, model, at(f"/model/layers/{index}")))
     model = override(model, overrides)
     own = own_type(model)
@@ -142,9 +143,8 @@ def _unmatched(pattern: str, model: Model, span: Span) -> Diagnostic:
 
 def _peaks(setting: Setting, model: Model, at: Callable[[str], Span]) -> None:
     """Every data type that something computes in needs a peak."""
-    overrides = setting.spec.model.layers or ()
     words = {setting.widths.compute}
-    words |= {found.precision for layer in model.layers for found in matching(overrides, layer) if found.precision}
+    words |= {found.precision for layer in model.layers for found in setting.overrides(layer) if found.precision}
     peak = setting.spec.hardware.peak
     for word in sorted(words):
         if getattr(peak, word) is None:

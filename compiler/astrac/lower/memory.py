@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.lower.stage import optimizer_cost, recomputed
+from astrac.lower.stage import recomputed
+from astrac.lower.weights import optimizer_cost
 from astrac.plan import Memory
-from astrac.strategies import pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from astrac.lower.stage import Chunk, Stage
+    from astrac.lower.chunk import Chunk
+    from astrac.lower.stage import Stage
     from astrac.strategies.part import Part
     from astrac.strategies.units import Unit
 
@@ -28,24 +29,24 @@ def memory(stage: Stage) -> Memory:
     weights = gradients = optimizer = buffers = 0
     for chunk in stage.chunks:
         for unit in chunk.units:
-            for axes, elements in stage.held(unit, trained=False).items():
-                keeper = stage.reducer(axes)
+            for axes, elements in stage.weights.held(unit, trained=False).items():
+                keeper = stage.weights.reducer(axes)
                 kept = keeper.held(elements, keeper.sharding.parameters) * wide.weights
                 whole = elements * wide.weights
-                weights += 0 if "parameters" in stage.remote else kept
-                if kept < whole or "parameters" in stage.remote:
-                    ahead = 1 if stage.options is None else 1 + stage.options.prefetch
+                weights += 0 if "parameters" in stage.weights.remote else kept
+                if kept < whole or "parameters" in stage.weights.remote:
+                    ahead = 1 if stage.weights.options is None else 1 + stage.weights.options.prefetch
                     buffers = max(buffers, whole * ahead)
-            for axes, elements in stage.held(unit, trained=True).items():
-                keeper = stage.reducer(axes)
+            for axes, elements in stage.weights.held(unit, trained=True).items():
+                keeper = stage.weights.reducer(axes)
                 gradients += keeper.held(elements, keeper.sharding.gradients) * wide.gradients
                 optimizer += optimizer_cost(keeper.held(elements, keeper.sharding.optimizer), setting)[0]
     if training.pass_ == "forward":
         gradients = optimizer = 0
     return Memory(
         weights,
-        0 if "gradients" in stage.remote else gradients,
-        0 if "optimizer_state" in stage.remote else optimizer,
+        0 if "gradients" in stage.weights.remote else gradients,
+        0 if "optimizer_state" in stage.weights.remote else optimizer,
         _activations(stage),
         buffers,
     )
@@ -54,12 +55,11 @@ def memory(stage: Stage) -> Memory:
 def _activations(stage: Stage) -> int:
     """The most that is kept for backward at any turn, plus the one unit that is being recomputed."""
     width = stage.setting.widths.activations
-    if stage.training.pass_ == "forward":
+    if all(turn.forward for turn in stage.turns()):
         return max(part.inputs + part.outputs for chunk in stage.chunks for part in chunk.parts.values()) * width
     kept = [sum(_kept(chunk, unit, stage) for unit in chunk.units) for chunk in stage.chunks]
-    pipe = stage.pipe
     now = peak = 0
-    for turn in pipeline.turns(pipe.schedule, pipe.stage, pipe.stages, pipe.micro_batches, len(stage.chunks)):
+    for turn in stage.turns():
         now += kept[turn.chunk] if turn.forward else -kept[turn.chunk]
         peak = max(peak, now)
     again = max(

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from astrac.compute.work import Work, products
 from astrac.model import Layer, Model, Role
 from astrac.plan import Phase
 from astrac.strategies import context, expert, tensor
-from astrac.strategies.part import Part, Setting
+from astrac.strategies.part import Part, Setting, matches
 from astrac.strategies.placement import REPLICA, SHARD, TOKENS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from astrac.spec import LayerOverride
 
@@ -23,11 +22,6 @@ CUTS = (tensor.cut, context.cut, expert.cut)
 
 _SHARDS = {"column": Role.COLUMN, "row": Role.ROW, "none": Role.OTHER}
 _EXPERTS = {Role.EXPERT_COLUMN, Role.EXPERT_ROW}
-
-
-def matching(overrides: Sequence[LayerOverride], layer: Layer) -> Iterator[LayerOverride]:
-    """The overrides whose pattern matches the layer, in file order."""
-    return (override for override in overrides if fnmatchcase(layer.name, override.name))
 
 
 def override(model: Model, overrides: Sequence[LayerOverride]) -> Model:
@@ -44,7 +38,9 @@ def override(model: Model, overrides: Sequence[LayerOverride]) -> Model:
 
 
 def _overridden(layer: Layer, overrides: Sequence[LayerOverride]) -> Layer:
-    for found in matching(overrides, layer):
+    for found in overrides:
+        if not matches(found, layer):
+            continue
         if found.freeze is not None:
             layer = replace(layer, trainable=not found.freeze and layer.weight is not None)
         if found.shard is not None:
@@ -56,7 +52,7 @@ def part(layer: Layer, setting: Setting) -> Part:
     """What one rank does of a layer."""
     weights = 0 if layer.weight is None else layer.weight.elements
     precision = setting.widths.compute
-    for found in matching(setting.spec.model.layers or (), layer):
+    for found in setting.overrides(layer):
         precision = found.precision or precision
     whole = Part(
         layer=layer,
@@ -124,5 +120,5 @@ def work(piece: Part, phase: Phase, setting: Setting) -> Work:
         moved = activations + (piece.weight_reads + piece.bias) * wide.gradients
     else:
         flops, moved = 2 * piece.macs + piece.vector_flops, activations + weights
-    cut = replace(layer, matmuls=piece.matmuls)
-    return Work(flops, moved, products(cut, phase.value), layer.name, phase.value, piece.precision)
+    matmuls = products(layer, piece.matmuls, phase.value)
+    return Work(flops, moved, matmuls, layer.name, phase.value, piece.precision)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, diagnostic
-from astrac.lower.parts import matching, phases, work
-from astrac.lower.stage import Chunk
+from astrac.lower.chunk import Chunk
+from astrac.lower.parts import phases, work
 from astrac.plan import Phase
 from astrac.strategies import pipeline
 
@@ -61,13 +61,12 @@ def _time(unit: Unit, parts: Sequence[Part], setting: Setting, cost: Cost) -> in
 
 def _given(units: Sequence[Unit], parts: Sequence[Part], setting: Setting) -> list[int | None]:
     """The stage that overrides give to each unit: that of its first layer with one."""
-    overrides = setting.spec.model.layers or ()
     found: list[int | None] = []
     for unit in units:
         stages = [
             override.stage
             for index in unit.indices
-            for override in matching(overrides, parts[index].layer)
+            for override in setting.overrides(parts[index].layer)
             if override.stage is not None
         ]
         found.append(stages[-1] if stages else None)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from astrac.job import Kind
     from astrac.model import Layer
-    from astrac.spec import Spec
+    from astrac.spec import LayerOverride, Spec
 
 
 class Point(Enum):
@@ -132,6 +135,11 @@ class Widths:
     master: bool
 
 
+def matches(override: LayerOverride, layer: Layer) -> bool:
+    """Whether a `layer "pattern"` block speaks of a layer."""
+    return fnmatchcase(layer.name, override.name)
+
+
 @dataclass(frozen=True)
 class Setting:
     """What strategies know when they cut a layer.
@@ -147,6 +155,10 @@ class Setting:
     degrees: dict[str, int]
     widths: Widths
     samples: int
+
+    def overrides(self, layer: Layer) -> Iterator[LayerOverride]:
+        """What `layer "pattern"` blocks say of a layer, in file order: the last word wins."""
+        return (found for found in self.spec.model.layers or () if matches(found, layer))
 
     def options(self, kind: str) -> object | None:
         """The block of an axis, None when its degree is 1 (then it changes nothing)."""

@@ -1,8 +1,9 @@
 """Tensor parallelism: Megatron's column and row pairs (Shoeybi et al. 2019).
 
-Forward, a pair ends in an all-reduce of the activations; backward, it begins with one of their gradients. With sequence
-parallelism (Korthikanti et al. 2022) each all-reduce becomes a reduce-scatter, the activations between pairs are cut along tokens, and an
-all-gather opens the pair; its inputs are kept cut and gathered again for the weight gradient.
+Forward, a pair ends in an all-reduce of the activations; backward, it begins with one of their gradients. With
+sequence parallelism (Korthikanti et al. 2022) each all-reduce becomes a reduce-scatter, the activations between pairs
+are cut along tokens, and an all-gather opens the pair; its inputs are kept cut, and gathered again for the weight
+gradient.
 """
 
 from __future__ import annotations
@@ -73,12 +74,18 @@ def cut(part: Part, setting: Setting) -> Part:
         vector_flops=share(part.vector_flops, row.work or along_tokens),
         inputs=share(part.inputs, row.inputs or (row.sequence and options.sequence_parallel)),
         outputs=share(part.outputs, row.outputs or (row.sequence and options.sequence_parallel)),
-        kept=share(part.kept, row.work or along_tokens or (row.opens and options.sequence_parallel)),
+        kept=_kept(part, degree, sequence_parallel=options.sequence_parallel),
         leaves=share(part.leaves, row.outputs or along_tokens),
         matmuls=tuple(_product(matmul, part.layer.role, degree) for matmul in part.matmuls),
         replicated=(KIND,) if options.sequence_parallel and (row.sequence or (row.closes and part.bias > 0)) else (),
     )
     return cut_part.inside(*_exchanges(part, row, setting, options.sequence_parallel))
+
+
+def _kept(part: Part, degree: int, *, sequence_parallel: bool) -> int:
+    """What a rank keeps: its share, and without sequence parallelism the whole of what lies on the residual stream."""
+    whole = 0 if sequence_parallel else part.layer.kept_replicated
+    return whole - (whole - part.kept) // degree
 
 
 def _product(matmul: Matmul, role: Role, degree: int) -> Matmul:

@@ -93,7 +93,8 @@ def mixture(rows: Rows, experts: Experts, prefix: str, source: int, residual: in
 
 
 def _expert_matmuls(count: int, slots: int, n: int, k: int) -> tuple[Matmul, ...]:
-    """The products of all experts: some get a slot more when the slots do not divide evenly."""
+    """The products of all experts: the first ones get a slot more when the slots do not divide evenly."""
     even, more = divmod(slots, count)
-    spread = ((more, even + 1), (count - more, even))
-    return tuple((experts, tokens, n, k) for experts, tokens in spread if experts * tokens)
+    return tuple(
+        (experts, tokens, n, k) for experts, tokens in ((more, even + 1), (count - more, even)) if experts * tokens
+    )

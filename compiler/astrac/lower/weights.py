@@ -1,0 +1,265 @@
+"""What the ranks of one stage do with parameters: bring them, reduce their gradients, update them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from astrac.compute.work import Work
+from astrac.job import Kind
+from astrac.plan import Communicate, Computation, Phase, Remote
+from astrac.strategies.data import KIND as DATA
+from astrac.strategies.data import Meeting, Reducer, reducer
+from astrac.strategies.optimizer import OPTIMIZERS
+from astrac.strategies.placement import SHARD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from astrac.compute.work import Cost
+    from astrac.lower.chunk import Chunk
+    from astrac.lower.track import Track
+    from astrac.spec import Data
+    from astrac.strategies.part import Part, Setting
+    from astrac.strategies.units import Unit
+
+Axes = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Of `elements` parameters of a unit on this rank, complete when the steps `made` have ended."""
+
+    unit: Unit
+    elements: int
+    made: tuple[int, ...]
+
+
+class Weights:
+    """The parameters of one stage, by unit and by the axes along which they are copies.
+
+    Attributes:
+        options: the data axis' block, None without one.
+        remote: what lies in the memory pool.
+    """
+
+    def __init__(
+        self, chunks: Sequence[Chunk], setting: Setting, cost: Cost, tied: dict[str, tuple[int, int]], track: Track
+    ) -> None:
+        self._chunks, self._setting, self._cost, self._tied, self._track = chunks, setting, cost, tied, track
+        options: Data | None = setting.options(DATA)  # type: ignore[assignment]
+        self.options = options
+        pool = setting.spec.memory_pool
+        self.remote = frozenset(() if pool is None else pool.holds)
+        self._reducers: dict[Axes, Reducer] = {}
+        self._names = {part.layer.name for chunk in chunks for part in chunk.parts.values()}
+        self.restart()
+
+    def restart(self) -> None:
+        """Before each training step: nothing is gathered, nothing waits, nothing is reduced."""
+        self._gathered: dict[tuple[str, int, bool], tuple[int, ...]] = {}
+        self._reduced: dict[str, list[int]] = defaultdict(list)
+        self._waiting: dict[Axes, list[Gradient]] = defaultdict(list)
+        self._deferred: list[Callable[[], None]] = []
+        self._last: list[Callable[[], None]] = []
+
+    # -- who holds what
+
+    def reducer(self, axes: Axes) -> Reducer:
+        """How parameters that meet over these axes are divided and reduced."""
+        if axes not in self._reducers:
+            shard_on = (SHARD, "context", "expert") if SHARD in self._setting.degrees else None
+            self._reducers[axes] = reducer(axes, self._setting, shard_on)
+        return self._reducers[axes]
+
+    def held(self, unit: Unit, *, trained: bool) -> dict[Axes, int]:
+        """Elements of a unit on this rank (all, or those that train), by the axes along which they are copies."""
+        found: dict[Axes, int] = defaultdict(int)
+        for part in self._parts(unit):
+            elements = self._owned(part)
+            if elements and (part.layer.trainable or not trained):
+                found[part.reduced_on] += elements
+        return found
+
+    def _owned(self, part: Part) -> int:
+        """Parameters of a part; a tied weight counts again where its owner lives on another stage."""
+        owner = part.layer.shared_with
+        return part.params if owner is None or owner in self._names else part.weights + part.bias
+
+    def _parts(self, unit: Unit) -> list[Part]:
+        return [part for chunk in self._chunks if unit in chunk.units for part in chunk.of(unit)]
+
+    # -- before a pass
+
+    def gather_ahead(self, chunk: Chunk, micro_batch: int, position: int, *, forward: bool) -> None:
+        """Brings the weights of a unit and of those that come next, as far as `prefetch` says."""
+        direction = 1 if forward else -1
+        for step in range(1 + (0 if self.options is None else self.options.prefetch)):
+            at = position + direction * step
+            if 0 <= at < len(chunk.units):
+                self.bring(chunk.units[at], micro_batch, forward=forward)
+
+    def bring(self, unit: Unit, micro_batch: int, *, forward: bool) -> tuple[int, ...]:
+        """Ids that bring a unit's weights before a pass: gathered from shards, loaded from the pool, or none."""
+        key = (unit.name, micro_batch, forward)
+        if key not in self._gathered:
+            self._gathered[key] = self._bring(unit, micro_batch, Phase.FORWARD if forward else Phase.INPUT_GRADIENT)
+        return self._gathered[key]
+
+    def _bring(self, unit: Unit, micro_batch: int, phase: Phase) -> tuple[int, ...]:
+        found: list[int] = []
+        # Not before the compute that is last in line when they are asked for: earlier weights are freed by then.
+        needs = self._track.computed
+        for axes, elements in self.held(unit, trained=False).items():
+            keeper = self.reducer(axes)
+            if "parameters" in self.remote:
+                size = keeper.held(elements, keeper.sharding.parameters) * self._setting.widths.weights
+                needs = (self._move(size, needs, unit.name, store=False, phase=phase, micro_batch=micro_batch),)
+                found += needs
+            if keeper.sharding.parameters:
+                meetings = keeper.parameters(elements)
+                found += [self._meet(meeting, needs, unit.name, phase, micro_batch) for meeting in meetings]
+        return tuple(found)
+
+    # -- gradients
+
+    def reduce(self, chunk: Chunk, unit: Unit, made: tuple[int, ...], micro_batch: int, *, final: bool) -> None:
+        """Hands a unit's gradients to the reductions that are due: after the last micro-batch, or after each."""
+        for axes, elements in self.held(unit, trained=True).items():
+            if not made or not (final or (self.reducer(axes).sharding.gradients and axes)):
+                continue
+            gradient = Gradient(unit, elements, made)
+            if final and any(part.layer.name in self._tied for part in self._parts(unit)):
+                self._last.append(partial(self._meet_tied, axes, gradient))
+                continue
+            self._waiting[axes].append(gradient)
+            if self._full(axes):
+                self._close(axes, None if final else micro_batch)
+        if not final and unit is chunk.units[0]:
+            self._close_all(micro_batch)
+
+    def finish(self) -> None:
+        """After all of backward: what waited, what two stages share, what the tensor axis holds in copies."""
+        self._close_all(None)
+        for action in (*self._deferred, *self._last):
+            action()
+        self._meet_copies()
+
+    def _full(self, axes: Axes) -> bool:
+        """Whether the gradients that wait for these axes are a bucket: one unit, or as many bytes as asked for."""
+        if self.options is None or self.options.buckets is None:
+            return True
+        size = sum(gradient.elements for gradient in self._waiting[axes]) * self._setting.widths.reduce
+        return size >= self.options.buckets
+
+    def _close_all(self, micro_batch: int | None) -> None:
+        for axes in list(self._waiting):
+            self._close(axes, micro_batch)
+
+    def _close(self, axes: Axes, micro_batch: int | None) -> None:
+        """Reduces the bucket that waits for these axes: now, or when backward has ended."""
+        bucket = self._waiting.pop(axes)
+        if self.options is not None and not self.options.overlap and micro_batch is None:
+            self._deferred.append(partial(self._meet_bucket, axes, bucket, None))
+        else:
+            self._meet_bucket(axes, bucket, micro_batch)
+
+    def _meet_bucket(self, axes: Axes, bucket: Sequence[Gradient], micro_batch: int | None) -> None:
+        """The collectives that reduce the gradients of some units as one."""
+        names = [gradient.unit.name for gradient in bucket]
+        name = names[0] if len(names) == 1 else f"{names[0]}..{names[-1]}"
+        needs = tuple(identity for gradient in bucket for identity in gradient.made)
+        keeper = self.reducer(axes)
+        for meeting in keeper.gradients(sum(gradient.elements for gradient in bucket)):
+            needs = (self._meet(meeting, needs, name, Phase.REDUCTION, micro_batch),)
+        for gradient in bucket:
+            self._reduced[gradient.unit.name] += needs
+            if "gradients" in self.remote:
+                size = keeper.held(gradient.elements, keeper.sharding.gradients) * self._setting.widths.gradients
+                self._move(size, needs, gradient.unit.name, store=True)
+
+    def _meet_tied(self, axes: Axes, gradient: Gradient) -> None:
+        """The gradient of a weight that two stages hold: summed between them, then reduced as any other.
+
+        After all of backward: the first stage is the last to have its own, and nothing may wait behind this.
+        """
+        made = gradient.made
+        for part in self._parts(gradient.unit):
+            if part.layer.name in self._tied:
+                size = part.weights * self._setting.widths.reduce
+                action = Communicate(Kind.ALL_REDUCE, size, ("pipeline",), self._tied[part.layer.name])
+                made = (self._track.add(action, made, part.layer.name, Phase.REDUCTION, axis="pipeline"),)
+        self._meet_bucket(axes, [replace(gradient, made=made)], None)
+
+    def _meet_copies(self) -> None:
+        """Sequence parallelism: norms and row biases are copies that saw different tokens."""
+        copies = [part for chunk in self._chunks for part in chunk.parts.values() if part.replicated]
+        trained = [part for part in copies if part.layer.trainable]
+        elements = sum(part.bias if part.layer.macs else part.params for part in trained)
+        if not elements:
+            return
+        action = Communicate(Kind.ALL_REDUCE, elements * self._setting.widths.reduce, trained[0].replicated)
+        before = max(identity for ids in self._reduced.values() for identity in ids)
+        done = self._track.add(action, (before,), "copies", Phase.REDUCTION, axis="tensor")
+        for ids in self._reduced.values():
+            ids.append(done)
+
+    # -- the optimizer
+
+    def update(self) -> None:
+        """Updates every unit in the order in which its gradients came, then gathers what ZeRO-1 and 2 divided."""
+        for unit in (unit for chunk in reversed(self._chunks) for unit in reversed(chunk.units)):
+            for axes, elements in self.held(unit, trained=True).items():
+                self._update(unit, self.reducer(axes), elements)
+
+    def _update(self, unit: Unit, keeper: Reducer, elements: int) -> None:
+        wide = self._setting.widths
+        mine = keeper.held(elements, keeper.sharding.optimizer)
+        state, moved, flops = optimizer_cost(mine, self._setting)
+        needs = tuple(self._reduced[unit.name])
+        if "gradients" in self.remote:
+            needs = (*needs, self._move(mine * wide.gradients, needs, unit.name, store=False))
+        if "optimizer_state" in self.remote and state:
+            needs = (*needs, self._move(state, needs, unit.name, store=False))
+        time = self._cost(Work(flops, moved, (), unit.name, Phase.OPTIMIZER.value, wide.compute))
+        done = (self._track.add(Computation(flops, moved, time), needs, unit.name, Phase.OPTIMIZER),)
+        if "optimizer_state" in self.remote and state:
+            self._move(state, done, unit.name, store=True)
+        if "parameters" in self.remote:
+            self._move(mine * wide.weights, done, unit.name, store=True)
+        if not keeper.sharding.parameters:
+            for meeting in keeper.parameters(elements):
+                done = (self._meet(meeting, done, unit.name, Phase.OPTIMIZER, None),)
+
+    # -- single steps
+
+    def _meet(self, meeting: Meeting, needs: Iterable[int], name: str, phase: Phase, micro_batch: int | None) -> int:
+        action = Communicate(meeting.kind, meeting.bytes, meeting.axes)
+        return self._track.add(action, needs, name, phase, micro_batch, DATA)
+
+    def _move(
+        self,
+        size: int,
+        needs: Iterable[int],
+        name: str,
+        *,
+        store: bool,
+        phase: Phase = Phase.OPTIMIZER,
+        micro_batch: int | None = None,
+    ) -> int:
+        return self._track.add(Remote(size, store), needs, name, phase, micro_batch, "memory")
+
+
+def optimizer_cost(elements: int, setting: Setting) -> tuple[int, int, int]:
+    """(bytes of state, bytes moved, FLOPs) of updating so many parameters.
+
+    State: the optimizer's numbers and, in mixed precision, its own copy of the weights. An update reads the gradient,
+    reads and writes the state, and writes the weights (which it reads where there is no copy).
+    """
+    assert setting.spec.training is not None
+    row, wide = OPTIMIZERS[setting.spec.training.optimizer], setting.widths
+    state = (row.states + (1 if wide.master else 0)) * wide.optimizer
+    moved = wide.gradients + 2 * state + (1 if wide.master else 2) * wide.weights
+    return elements * state, elements * moved, elements * row.flops
