@@ -1,9 +1,9 @@
 """Compute models against SCALE-Sim's own output, hand-made numbers, and the simulator's formula written out again."""
 
 import csv
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -15,17 +15,18 @@ from astrac.compute.systolic import cycles
 from astrac.diagnostics import Result
 from astrac.model import Layer, Model, Tensor
 from astrac.source import Source
+from astrac.spec import Hardware, Memory, Peak, Slow, Systolic
 
 FLOWS = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}
 SCALE_SIM = Path(__file__).parent / "compute" / "scalesim_cycles.csv"
 
-GPU = SimpleNamespace(
-    peak=SimpleNamespace(bf16=312 * 10**12, fp32=Fraction(195, 10) * 10**12),
-    memory=SimpleNamespace(bandwidth=1600 * 10**9),
-    efficiency=1,
-    systolic=None,
+GPU = Hardware(
+    name="gpu",
+    peak=Peak(bf16=Fraction(312 * 10**12), fp32=Fraction(195 * 10**11)),
+    memory=Memory(capacity=Fraction(80 * 10**9), bandwidth=Fraction(1600 * 10**9), allow_overflow=False),
+    efficiency=Fraction(1),
 )
-ARRAY = SimpleNamespace(rows=8, columns=8, dataflow="output_stationary", clock=Fraction(10**9, 2))
+ARRAY = Systolic(rows=8, columns=8, dataflow="output_stationary", clock=Fraction(5 * 10**8))
 CONV = Layer("conv1", "Conv", Tensor("w", (8, 3)), macs=240, matmuls=((1, 10, 8, 3),), input_gradient=False)
 DENSE = Layer("fc", "Gemm", Tensor("v", (8, 5)), macs=400, matmuls=((1, 10, 5, 8),), inputs=(0,))
 SCORES = Layer("attention", "Attention", macs=2 * 3 * 7 * 7 * 4, matmuls=((3, 7, 7, 4), (3, 7, 4, 7)))
@@ -70,12 +71,12 @@ def test_products_of_a_phase(layer, phase, expected):
     ],
 )
 def test_roofline(efficiency, flops, size, expected):
-    hardware = SimpleNamespace(**vars(GPU) | {"efficiency": efficiency})
+    hardware = replace(GPU, efficiency=Fraction(efficiency))
     assert cost_function(hardware)(Work(flops, size, precision="bf16")) == expected
 
 
 def test_systolic_array_prices_products_and_leaves_the_rest_to_the_roofline():
-    cost = cost_function(SimpleNamespace(**vars(GPU) | {"systolic": ARRAY}))
+    cost = cost_function(replace(GPU, systolic=ARRAY))
     # 10 x 5 outputs are two folds of 8 x 8: 2 x (8 + 7 + 7) - 1 cycles of 2 ns.
     assert cost(Work(800, 10**9, products(DENSE, DENSE.matmuls, "forward"))) == 86
     assert cost(Work(10**6, 10**9)) == 625_000
@@ -84,8 +85,8 @@ def test_systolic_array_prices_products_and_leaves_the_rest_to_the_roofline():
 def test_straggler():
     cost = cost_function(GPU)
     work = Work(10**6, 10**9)
-    assert slow(SimpleNamespace(factor=Fraction(3, 2)), cost)(work) == 937_500
-    assert slow(SimpleNamespace(factor=Fraction(4, 3)), lambda _: 1)(work) == 1
+    assert slow(Slow(ranks=(0,), factor=Fraction(3, 2)), cost)(work) == 937_500
+    assert slow(Slow(ranks=(0,), factor=Fraction(4, 3)), lambda _: 1)(work) == 1
 
 
 def test_measured_times_come_first():

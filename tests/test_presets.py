@@ -5,12 +5,9 @@ from math import prod
 
 import pytest
 
-from astrac.elaborate import elaborate
 from astrac.layers.transformer import contradictions, read_transformer
-from astrac.parse import parse
-from astrac.resolve import resolve
 from astrac.resources import resource
-from shapes import shaped
+from shapes import documents, transformer
 
 FILES = [
     f"std/{kind}/{file.name}"
@@ -19,21 +16,14 @@ FILES = [
 ]
 
 
-def load(path):
-    return parse(path, resource("specs", *path.split("/")).read_bytes())
-
-
 def library(path):
     """The blocks of a file, by name."""
-    file = load(path)
-    variants = resolve(file.value, load)
-    (variant,) = variants.value
-    document = elaborate(variant)
-    assert file.diagnostics + variants.diagnostics + document.diagnostics == ()
-    return {block["name"]: block for block in document.value.library}
+    (document,) = documents(path, resource("specs", *path.split("/")).read_text())
+    return {block["name"]: block for block in document.library}
 
 
-PRESETS = {name: block for path in FILES for name, block in library(path).items()}
+BLOCKS = {path: library(path) for path in FILES}
+PRESETS = {name: block for blocks in BLOCKS.values() for name, block in blocks.items()}
 G = 10**9
 
 # Dense TFLOP/s for fp32, tf32, fp16, bf16, fp8; capacity in bytes, bandwidth in GB/s: vendors' sheets.
@@ -111,19 +101,23 @@ def test_topology(name):
     assert tuple((each["kind"], each["size"], each["bandwidth"] / Fraction(G)) for each in found) == TOPOLOGIES[name]
 
 
+def preset(name):
+    (path,) = (path for path, blocks in BLOCKS.items() if name in blocks)
+    return transformer(f'use "{path}"\nmodel: {name}')
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_model(name):
-    transformer = shaped(**PRESETS[name]["transformer"])
-    assert list(contradictions(transformer)) == []
-    assert read_transformer(transformer, name, 1).params == MODELS[name]
+    shape = preset(name)
+    assert list(contradictions(shape)) == []
+    assert read_transformer(shape, name, 1).params == MODELS[name]
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name.startswith(("gpt", "megatron"))])
 def test_flops_of_a_gpt_step(name):
-    transformer = shaped(**PRESETS[name]["transformer"])
-    layers, hidden = transformer.layers, transformer.hidden
-    sequence, vocabulary = transformer.sequence, transformer.vocabulary
-    rows = read_transformer(transformer, name, 2).layers
+    shape = preset(name)
+    layers, hidden, sequence, vocabulary = shape.layers, shape.hidden, shape.sequence, shape.vocabulary
+    rows = read_transformer(shape, name, 2).layers
     flops = sum(2 * (row.macs + row.input_gradient_macs + row.weight_gradient_macs) for row in rows)
     share = 1 + Fraction(sequence, 6 * hidden) + Fraction(vocabulary, 12 * layers * hidden)
     assert flops == 72 * 2 * sequence * layers * hidden**2 * share

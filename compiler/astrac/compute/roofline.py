@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from astrac.compute.work import Cost, Work, whole_nanoseconds
@@ -20,14 +19,12 @@ def roofline(hardware: Hardware) -> Cost:
     Args:
         hardware: FLOP/s for each data type, bytes per second.
     """
-    bandwidth = Fraction(hardware.memory.bandwidth)
-    efficiency = Fraction(hardware.efficiency)
 
     def cost(work: Work) -> int:
         peak = getattr(hardware.peak, work.precision)
         assert peak is not None, f"rules let `{work.precision}` pass without a peak"
-        compute = work.flops / (Fraction(peak) * efficiency)
-        memory = work.bytes / bandwidth
+        compute = work.flops / (peak * hardware.efficiency)
+        memory = work.bytes / hardware.memory.bandwidth
         return whole_nanoseconds(max(compute, memory))
 
     return cost

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,9 +16,8 @@ def slow(straggler: Slow, cost: Cost) -> Cost:
         straggler: the factor, at least 1.
         cost: of its peers.
     """
-    factor = Fraction(straggler.factor)
 
     def slower(work: Work) -> int:
-        return int(cost(work) * factor)
+        return int(cost(work) * straggler.factor)
 
     return slower

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from astrac.compute.work import Cost, Work, whole_nanoseconds
@@ -50,12 +49,11 @@ def systolic(array: Systolic, rest: Cost) -> Cost:
         array: rows, columns, dataflow, clock in Hz.
         rest: for work without products.
     """
-    clock = Fraction(array.clock)
 
     def cost(work: Work) -> int:
         if not work.matmuls:
             return rest(work)
         total = sum(cycles(matmul, array.rows, array.columns, array.dataflow) for matmul in work.matmuls)
-        return whole_nanoseconds(total / clock)
+        return whole_nanoseconds(total / array.clock)
 
     return cost

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from astrac.spec import Transformer
 
@@ -78,7 +78,7 @@ def resolve(transformer: Transformer) -> Shape:
         layers=given.layers,
         hidden=given.hidden,
         heads=given.heads,
-        kv_heads=given.kv_heads or given.heads,
+        kv_heads=given.kv_heads,
         head_size=given.head_size or given.hidden // given.heads,
         ffn=ffn,
         activation=given.activation,
@@ -87,7 +87,7 @@ def resolve(transformer: Transformer) -> Shape:
         bias=classic if given.bias is None else given.bias,
         dropout=classic if given.dropout is None else given.dropout,
         positions=given.positions or learned,
-        max_positions=given.max_positions or given.sequence,
+        max_positions=given.max_positions,
         segments=given.segments,
         pooler=given.pooler,
         causal=given.causal,
@@ -100,7 +100,7 @@ def resolve(transformer: Transformer) -> Shape:
             count=given.experts.count,
             active=given.experts.active,
             hidden=given.experts.hidden or ffn,
-            capacity_factor=Fraction(given.experts.capacity_factor),
+            capacity_factor=given.experts.capacity_factor,
             every=given.experts.every,
         ),
     )
@@ -116,7 +116,7 @@ def contradictions(transformer: Transformer) -> Iterator[Contradiction]:
             f"{given.heads} heads do not divide a hidden size of {given.hidden}",
             "change one of them, or say `head_size`",
         )
-    if given.kv_heads is not None and given.heads % given.kv_heads:
+    if given.heads % given.kv_heads:
         yield Contradiction(
             "AS661",
             "kv_heads",
