@@ -129,6 +129,12 @@ def describe(of: Dimension) -> str:
     return _NAMES.get(of) or f"a quantity in {_spelled(of)}"
 
 
+def examples(of: Dimension) -> tuple[str, ...]:
+    """A unit or two that a user may have meant, for a number without one."""
+    names = _SHOWN.get(of, ())
+    return names[-2:] if of == Dimension(bytes=1, seconds=-1) else names[3:4]
+
+
 def _spelled(of: Dimension) -> str:
     """`B·s`, `B/s^2`, for dimensions that have no name."""
     powers = tuple(zip(("B", "s", "FLOP"), of, strict=True))

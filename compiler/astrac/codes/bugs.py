@@ -6,6 +6,12 @@ from astrac.codes.row import Code
 
 ROWS: tuple[Code, ...] = (
     Code(
+        "AS900",
+        "a schema says something without words",
+        what="A block schema uses a keyword for which there is no message yet; the message is the one of jsonschema.",
+        why="This is a mistake in astrac. The value is wrong all the same.",
+    ),
+    Code(
         "AS910",
         "an artifact does not read back",
         what="A file of the bundle, read again, does not say what was to be written.",

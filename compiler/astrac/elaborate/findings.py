@@ -1,0 +1,44 @@
+"""What was found wrong, without what only follows from something else that was."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from astrac.diagnostics import Diagnosed, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NAMES = ("AS201", "AS208", "AS211", "AS219")
+
+
+class Lost(Exception):  # noqa: N818 - not an error of the program
+    """A value depends on another that was reported already; never leaves this pass."""
+
+
+class Findings:
+    """Diagnostics in order of finding.
+
+    Args:
+        broken: something did not parse, so a name that is not known is no error.
+    """
+
+    def __init__(self, *, broken: bool) -> None:
+        self.all: list[Diagnostic] = []
+        self._broken = broken
+
+    def add(self, finding: Diagnostic) -> None:
+        """Unless it is about a name that may be defined in what did not parse."""
+        if not (self._broken and finding.code in _NAMES):
+            self.all.append(finding)
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """What is raised inside is a finding, and the block ends there."""
+        try:
+            yield
+        except Diagnosed as error:
+            self.add(error.diagnostic)
+        except Lost:
+            pass
