@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from astrac.job import Kind
 from astrac.player.text.faults import Fault, PlayError
-from astrac.player.text.phases import Phases, size_after
+from astrac.player.text.phases import Duration, Phases, size_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,13 +26,13 @@ class Phase:
     Attributes:
         queue: of its dimension.
         kind: what the phase does.
-        steps: ns, to be added one by one.
+        duration: of it.
         largest: bytes before or after it, whichever is more.
     """
 
     queue: int
     kind: Kind
-    steps: tuple[float, ...]
+    duration: Duration
     largest: int
 
 
@@ -72,10 +72,12 @@ class Planner:
         order = self._rotate(list(self.lanes[kind])[:: -1 if kind is Kind.ALL_GATHER else 1])
         walk = [lane for lane in order if lane.size > 1 and involved[lane.level]]
         result = []
-        for step, lane in self._program(kind, walk):
+        for task, lane in self._program(kind, walk):
+            # A tree is an all-reduce whatever it stands for, also to the rules of the queues.
+            step = Kind.ALL_REDUCE if lane.algorithm.name == "doubleBinaryTree" else task
             after = size_after(step, lane, size)
-            steps = self.phases.steps(step, lane, size, mirrored=self._mirrored(kind, lane))
-            result.append(Phase(self._queue(lane.level), step, steps, max(size, after)))
+            duration = self.phases.duration(step, lane, size, mirrored=self._mirrored(kind, lane))
+            result.append(Phase(self._queue(lane.level), step, duration, max(size, after)))
             size = after
         return tuple(result)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
 from struct import pack, unpack
 from typing import TYPE_CHECKING
@@ -13,17 +14,21 @@ from astrac.player.text.chunks import Planner, chunk_sizes
 from astrac.player.text.faults import Fault, PlayError
 from astrac.player.text.lanes import boundary, lanes
 from astrac.player.text.loops import Compute, Issue, Levels, Mark, Priority, Wait
-from astrac.player.text.phases import Phases
-from astrac.player.text.queues import Chunk, Queue
+from astrac.player.text.phases import Duration, Endpoint, Phases
+from astrac.player.text.queues import Chunk, Queue, Tie
 from astrac.text_job import TRANSFORMERS, Stage, TextJob
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from astrac.job import Kind
+    from astrac.player.text.phases import Term
 
 COMPUTE_LIMIT = 2**53
 HIGHEST = 100_000_000
+
+OWN, PHASES = 0, 1
+"""Order within a cycle."""
 
 
 def float32(value: float) -> float:
@@ -33,13 +38,13 @@ def float32(value: float) -> float:
 
 @dataclass(slots=True)
 class Issued:
-    """A collective that was issued.
+    """A collective that was issued; filled in while it runs.
 
     Attributes:
         row, stage: the column.
         kind, bytes: of it, scaled.
         issued: cycle.
-        finished: cycle, updates included; None while it runs, and for ever if it has no bytes.
+        finished: cycle, updates included; None while it runs, for ever if it has no bytes.
         chunks: how many are not through.
     """
 
@@ -55,7 +60,7 @@ class Issued:
 class Engine:
     """Plays a job; `run` once.
 
-    All NPUs act alike and a phase ends for all when the slowest has ended, so one NPU stands for all of them. In a cycle
+    All NPUs act alike and a phase ends for all when the slowest has ended, so one NPU stands for all. In a cycle
     its own events (compute, updates) come before the ends of phases, because these take effect when the last NPU of the
     event queue has reached them.
     """
@@ -64,7 +69,8 @@ class Engine:
         self.job = job
         rows = lanes(job)
         delay = int(job.system.endpoint_delay * float32(job.injection_scale))
-        self.planner = Planner(job.system, rows, Phases(delay), job.queues)
+        self.walk = any(dimension.memory_scale > 0 for dimension in job.network.dimensions)
+        self.planner = Planner(job.system, rows, Phases(Endpoint(delay, self.walk)), job.queues)
         self.slots = -(-job.system.active_chunks // job.queues)
         self.involved = _involved(job)
         self.steps = loops.steps(job.workload, job.passes)
@@ -73,8 +79,11 @@ class Engine:
         self.passes: list[int] = []
         self.issued: list[Issued] = []
         self.finished = False
-        self._heap: list[tuple[float, int, int, Callable[[], None]]] = []
+        self._heap: list[tuple[float, int, tuple[float, ...], int, Callable[[], None]]] = []
         self._sequence = 0
+        self._scheduled: float = 0
+        self._alarms: dict[int, float] = {}
+        self._jumps = self._fractions = False
         self._queues: defaultdict[int, Queue] = defaultdict(Queue)
         self._running: defaultdict[tuple[int, Stage], int] = defaultdict(int)
         self._waiting: tuple[int, Stage] | None = None
@@ -84,7 +93,8 @@ class Engine:
         """The cycle in which everything is over."""
         self._advance()
         while self._heap:
-            self.now, _, _, event = heappop(self._heap)
+            self.now, _, (self._scheduled, *_), _, event = heappop(self._heap)
+            self._alarms.pop(int(self.now), None)
             event()
         if not self.finished:
             row, stage = self._waiting or (0, Stage.FORWARD)
@@ -93,9 +103,25 @@ class Engine:
             raise PlayError(Fault.ZERO_SIZE, reason)
         return int(self.now)
 
-    def _at(self, time: float, event: Callable[[], None], order: int = 0) -> None:
+    def _at(self, time: float, event: Callable[[], None]) -> None:
+        """An event at a time: the arrival of a message."""
+        self._push(time, (OWN, (self.now,)), event)
+
+    def _after(self, cycles: float, event: Callable[[], None]) -> None:
+        """An event of the NPU's own, some whole cycles from now.
+
+        The NPU keeps one alarm a cycle: what is due in a cycle that has one already is done then, even if fractions of
+        a ns (memory slower than the network) put it at another moment.
+        """
+        cycle = int(self.now) + int(cycles)
+        alarm = self._alarms.get(cycle, -1)
+        if alarm < self.now:
+            self._alarms[cycle] = alarm = self.now + cycles
+        self._push(alarm, (OWN, (self.now,)), event)
+
+    def _push(self, time: float, order: tuple[int, tuple[float, ...]], event: Callable[[], None]) -> None:
         self._sequence += 1
-        heappush(self._heap, (time, order, self._sequence, event))
+        heappush(self._heap, (time, *order, self._sequence, event))
 
     def _advance(self) -> None:
         """The loop's next steps, until one takes time."""
@@ -111,10 +137,10 @@ class Engine:
                 cycles = self._cycles(row, stage)
                 self.compute += cycles
                 if cycles:
-                    self._at(self.now + cycles, self._advance)
+                    self._after(cycles, self._advance)
                 return cycles > 0
             case Mark.TICK:
-                self._at(self.now + 1, self._advance)
+                self._after(1, self._advance)
                 return True
             case Wait(row, stage) if self._running[row, stage]:
                 self._waiting = (row, stage)
@@ -132,7 +158,7 @@ class Engine:
         return int(scaled)
 
     def _issue(self, step: Issue) -> None:
-        """Start a collective, chunk by chunk. One without a dimension to work on is dropped, but has used a priority."""
+        """Start a collective chunk by chunk; one that has no dimension to work on is dropped but uses up a priority."""
         row = self.job.workload.rows[step.row]
         work = row.work(step.stage)
         if work.kind is None:
@@ -161,22 +187,59 @@ class Engine:
 
     def _enter(self, chunk: Chunk) -> None:
         queue = self._queues[chunk.phase.queue]
+        self._note_tie(queue, chunk)
         queue.insert(chunk, self.job.system.intra)
         self._fill(queue)
+
+    def _note_tie(self, queue: Queue, chunk: Chunk) -> None:
+        """Does one leave the queue in this cycle, by an event that was scheduled before the one that is happening?"""
+        for other in queue.running:
+            last_scheduled = other.end - other.phase.duration.tail[0]
+            if other.end == self.now and self._scheduled >= last_scheduled:
+                if queue.tie is None or queue.tie.cycle != self.now:
+                    queue.tie = Tie(self.now, list(queue.waiting), certain=self._scheduled > last_scheduled)
+                queue.tie.entered.append(chunk)
+                return
 
     def _fill(self, queue: Queue) -> None:
         """Start waiting chunks while slots are free."""
         while queue.waiting and len(queue.running) < self.slots:
             chunk = queue.waiting.pop(0)
             queue.running.append(chunk)
-            end = self.now
-            for step in chunk.phase.steps:
-                end += step
-            self._at(end, lambda chunk=chunk: self._end_phase(chunk), 1)  # type: ignore[misc]
+            duration = chunk.phase.duration
+            self._check_fractions(duration)
+            if duration.terms:
+                self._walk(chunk, iter(duration.terms))
+                continue
+            chunk.end = self.now + duration.ns
+            order = (PHASES, tuple(chunk.end - lag for lag in duration.tail))
+            self._push(chunk.end, order, partial(self._end_phase, chunk))
+
+    def _walk(self, chunk: Chunk, terms: Iterator[Term]) -> None:
+        """A phase of fractions of ns, term by term."""
+        term = next(terms, None)
+        if term is None:
+            self._end_phase(chunk)
+        elif term.message:
+            self._at(self.now + term.ns, partial(self._walk, chunk, terms))
+        else:
+            self._after(term.ns, partial(self._walk, chunk, terms))
+
+    def _check_fractions(self, duration: Duration) -> None:
+        """With fractions of a ns about, a phase that cannot be walked would miss what the alarms round."""
+        if not self.walk:
+            return
+        self._jumps |= not duration.terms
+        self._fractions |= not isinstance(duration.ns, int)
+        if self._jumps and self._fractions:
+            reason = "memory is slower than the network by fractions of a ns, and NPUs are not in step"
+            raise PlayError(Fault.UNKNOWN, reason)
 
     def _end_phase(self, chunk: Chunk) -> None:
         """On to the next queue, or done."""
         left = self._queues[chunk.phase.queue]
+        if left.tie is not None and left.tie.cycle == self.now:
+            self._settle(left, left.tie)
         left.running.remove(chunk)
         if not chunk.left:
             self._end_chunk(self.issued[chunk.collective])
@@ -188,11 +251,19 @@ class Engine:
         self._fill(left)
         self._fill(entered)
 
+    def _settle(self, queue: Queue, tie: Tie) -> None:
+        """Most NPUs take in the new chunks before the old one leaves, the last NPU after: they must choose alike."""
+        queue.tie = None
+        if tie.matters(queue):
+            reason = f"in cycle {self.now} collectives start while a chunk ends, and NPUs choose different chunks"
+            # With one slot, an NPU that has started another chunk than the rest waits for ever.
+            raise PlayError(Fault.CHOSEN_APART if self.slots == 1 and tie.certain else Fault.UNKNOWN, reason)
+
     def _end_chunk(self, collective: Issued) -> None:
         collective.chunks -= 1
         if collective.chunks == 0:
             update = self.job.workload.rows[collective.row].update
-            self._at(self.now + update, lambda: self._finish(collective))
+            self._after(update, lambda: self._finish(collective))
 
     def _finish(self, collective: Issued) -> None:
         """The update is over: who waits for the column may go on."""

@@ -136,7 +136,7 @@ def boundary(network: TextNetwork, group: int) -> tuple[int, Split | None]:
             if rest or dimension.size % inner:
                 raise PlayError(
                     Fault.GROUP,
-                    f"a group of {group} NPUs is not {before} times a divisor of dimension {level} ({dimension.size} NPUs)",
+                    f"a group of {group} NPUs is not {before} x a divisor of the {dimension.size} of dimension {level}",
                 )
             return level, Split(level, inner, dimension.size // inner)
         before *= dimension.size

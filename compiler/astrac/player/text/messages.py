@@ -8,11 +8,14 @@ that is posted while its predecessor still waits for its receive is lost, and th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import TYPE_CHECKING
 
 from astrac.player.text.faults import Fault, PlayError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MESSAGE_LIMIT = 2_000_000
 """Messages of one phase; more are not played."""
@@ -55,8 +58,8 @@ class _Member:
 _ARRIVAL, _RELEASED = 0, 1
 
 
-def exchange_time(exchange: Exchange) -> float:
-    """Ns until the last member is through."""
+def exchange_time(exchange: Exchange) -> tuple[float, tuple[float, ...]]:
+    """Ns until the last member is through, and ns since its last events were scheduled, latest first."""
     if exchange.members * exchange.sends > MESSAGE_LIMIT:
         reason = f"{exchange.members} members that are not alike send {exchange.sends} messages each in a phase"
         raise PlayError(Fault.UNKNOWN, reason)
@@ -70,16 +73,20 @@ class _Exchange:
         self.exchange = exchange
         self.members = [_Member() for _ in range(exchange.members)]
         self.posted: list[dict[int, float]] = [{} for _ in range(exchange.members)]
-        self.heap: list[tuple[float, float, int, int, int]] = []
+        self.heap: list[tuple[float, float, int, int, int, float]] = []
         self.sequence = 0
+        self.scheduled: float = 0
 
-    def run(self) -> float:
-        """Ns until the last member is through."""
+    def run(self) -> tuple[float, tuple[float, ...]]:
+        """Ns until the last member is through, and ns since its last events were scheduled, latest first."""
+        last: tuple[float, ...] = (0,)
         for member in range(self.exchange.members):
             for _ in range(self.exchange.window):
                 self._release(0, member)
         while self.heap:
-            now, _, _, kind, member = heappop(self.heap)
+            now, scheduled, _, kind, member, before = heappop(self.heap)
+            last = (now, now - scheduled, now - before)
+            self.scheduled = scheduled
             if kind == _ARRIVAL:
                 self.members[member].received += 1
                 self._release(now, member)
@@ -87,12 +94,12 @@ class _Exchange:
                 self._released(now, member)
         if any(member.end < 0 for member in self.members):
             raise PlayError(Fault.LOST_MESSAGE, "a fast NPU's message overtakes the one before it and is lost")
-        return max(member.end for member in self.members)
+        return last[0], last[1:]
 
     def _at(self, now: float, time: float, kind: int, member: int) -> None:
         # Within a tick the simulator runs events in the order in which they were scheduled.
         self.sequence += 1
-        heappush(self.heap, (time, now, self.sequence, kind, member))
+        heappush(self.heap, (time, now, self.sequence, kind, member, self.scheduled))
 
     def _release(self, now: float, member: int) -> None:
         state = self.members[member]

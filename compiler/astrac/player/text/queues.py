@@ -23,12 +23,14 @@ class Chunk:
         priority: of that collective.
         phases: all of them.
         step: the one it is in.
+        end: cycle in which a running one leaves it.
     """
 
     collective: int
     priority: int
     phases: tuple[Phase, ...]
     step: int = 0
+    end: float = -1
 
     @property
     def phase(self) -> Phase:
@@ -42,11 +44,40 @@ class Chunk:
 
 
 @dataclass(slots=True)
+class Tie:
+    """In `cycle` chunks entered a queue that one left, and the order depends on the NPU.
+
+    Attributes:
+        cycle: when.
+        waiting: chunks that waited before.
+        certain: the order is known to depend on the NPU; else it may.
+        entered: the new ones, in order.
+    """
+
+    cycle: float
+    waiting: list[Chunk]
+    certain: bool
+    entered: list[Chunk] = field(default_factory=list)
+
+    def matters(self, queue: Queue) -> bool:
+        """Whether the slots that fall free go to other chunks when they do so before the new ones enter."""
+        free = sum(chunk.end == self.cycle for chunk in queue.running)
+        early = (self.waiting + self.entered)[:free]
+        return {id(chunk) for chunk in early} != {id(chunk) for chunk in queue.waiting[:free]}
+
+
+@dataclass(slots=True)
 class Queue:
-    """Running chunks, then waiting ones in order."""
+    """Running chunks, then waiting ones in order.
+
+    Attributes:
+        running, waiting: see there.
+        tie: chunks that entered in a cycle in which a running one may have left before, and those that waited then.
+    """
 
     running: list[Chunk] = field(default_factory=list)
     waiting: list[Chunk] = field(default_factory=list)
+    tie: Tie | None = None
 
     def insert(self, chunk: Chunk, rule: str) -> None:
         """Behind all running chunks, and where `intra-dimension-scheduling` says among the waiting ones.
@@ -83,7 +114,7 @@ def _fewest_phases_first(queue: Queue, chunk: Chunk) -> int:
 def _alternating(queue: Queue, chunk: Chunk) -> int:
     """`RG`: behind higher priorities, and behind a reduce-scatter next to an all-gather.
 
-    The simulator skips the first waiting chunk with the last running one, and looks at the kinds of the last two passed.
+    The simulator skips the first waiting chunk with the last running one, and looks at the kinds of the last two.
     """
     chunks = [*queue.running, *queue.waiting]
     running = len(queue.running)

@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from astrac.player.text.lanes import Lane
 
 
-def tree_time(lane: Lane, size: int, delay: int, reduction: int, *, mirrored: bool) -> float:
-    """Ns until the last leaf of the tree has the result.
+def tree_time(lane: Lane, size: int, delay: int, reduction: int, *, mirrored: bool) -> tuple[float, float]:
+    """Ns until the last leaf of the tree has the result, and ns of the message that it waited for.
 
     The members in order are an in-order walk of a full binary tree below a root with one child: the root is the last
     member, or the first in the mirrored tree. Whole chunks go up, reduced at every inner node when both children have
-    arrived, and down again; each arrival at an inner node takes the endpoint delay and a reduction, at a leaf the delay.
+    arrived, and down again; an arrival takes the endpoint delay, and a reduction at an inner node.
     """
     first = 1 if mirrored else 0
     root = 0 if mirrored else lane.size - 1
@@ -27,15 +27,17 @@ def tree_time(lane: Lane, size: int, delay: int, reduction: int, *, mirrored: bo
         tops = (((low, middle), (low + middle) // 2), ((middle + 1, high), (middle + 1 + high) // 2))
         return max(up(*part) + lane.time(top, middle, size) for part, top in tops) + hop
 
-    def down(low: int, high: int, start: float) -> float:
-        """When the last leaf of the subtree is through, if its top has got the message at `start`."""
+    def down(low: int, high: int, start: float, message: float) -> tuple[float, float]:
+        """When the last leaf of the subtree is through, if its top has got the message at `start`, and its message."""
         if high - low == 1:
-            return start + delay
+            return start + delay, message
         middle = (low + high) // 2
         tops = (((low, middle), (low + middle) // 2), ((middle + 1, high), (middle + 1 + high) // 2))
-        return max(down(*part, start + hop + lane.time(middle, top, size)) for part, top in tops)
+        messages = [lane.time(middle, top, size) for _, top in tops]
+        return max(down(*part, start + hop + time, time) for (part, _), time in zip(tops, messages, strict=True))
 
     low, high = first, first + lane.size - 1
     top = (low + high) // 2
     reached = up(low, high) + lane.time(top, root, size) + hop
-    return down(low, high, reached + lane.time(root, top, size))
+    message = lane.time(root, top, size)
+    return down(low, high, reached + message, message)
