@@ -143,6 +143,13 @@ def test_a_table_for_another_model_ends_soon():
     assert len(read_times(Source("times.csv", text), MODEL).diagnostics) == 3000
 
 
+@given(st.sampled_from(["", HEADER]), st.text('conv1,"fc\t\r\n #.e-9', max_size=40))
+def test_any_text_is_read_or_refused(start, text):
+    read = read_times(Source("times.csv", start + text), MODEL)
+    assert all(finding.code in CODES for finding in read.diagnostics)
+    assert all(time >= 1 for time in (read.value or {}).values())
+
+
 @pytest.mark.parametrize("code", ["AS650", "AS651", "AS652", "AS653", "AS654"])
 def test_pages_of_tables(code):
     for text, expected in ((CODES[code].bad, {code}), (CODES[code].good, set())):
