@@ -1,0 +1,99 @@
+"""An ONNX file, or a model of the zoo -> the layers of one micro-batch. Weights are never read.
+
+`load` (skim, decode) -> `flatten` -> `bind` -> `infer` -> `draft` -> `rows`; `operators` is the table that all of them share.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
+from astrac.layers import zoo
+from astrac.layers.onnx.bind import bind_inputs
+from astrac.layers.onnx.digest import digest
+from astrac.layers.onnx.drafts import draft
+from astrac.layers.onnx.flatten import flatten
+from astrac.layers.onnx.load import load
+from astrac.layers.onnx.report import notes, refuse
+from astrac.layers.onnx.rows import names_of, rows
+from astrac.layers.onnx.ties import resolve_ties
+from astrac.model import Model
+from astrac.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from astrac.layers.graph import File
+    from astrac.source import Span
+
+ZOO = "zoo:"
+
+
+def read_model(
+    name: str,
+    source: str | Path | bytes,
+    *,
+    bind: Mapping[str, int] | None = None,
+    inputs: Mapping[str, tuple[int | str, ...]] | None = None,
+    batch: int | None = None,
+    ties: Sequence[tuple[str, str]] = (),
+    strict: bool = False,
+    span: Span | None = None,
+) -> Result[Model]:
+    """The layers of a model file.
+
+    Args:
+        name: of the model, for the result.
+        source: a path as the user may open it, `zoo:NAME`, or the bytes of a file.
+        bind: values of symbolic extents, or of scalar integer inputs such as a loop's trip count.
+        inputs: shapes of graph inputs, which may name symbols and `batch`.
+        batch: samples in the micro-batch; None keeps what the file says (zoo models: 1).
+        ties: pairs of weights (or layers) that are one and the same.
+        strict: what cannot be counted is an error, not a warning.
+        span: the path in a spec, where every finding points.
+
+    Returns:
+        The model, and what there is to say about it; no value when any finding is an error.
+    """
+    try:
+        return _read(name, source, bind or {}, inputs or {}, batch, ties, strict, span)
+    except Diagnosed as error:
+        return Result(None, (error.diagnostic,))
+
+
+def _read(
+    name: str,
+    source: str | Path | bytes,
+    bind: Mapping[str, int],
+    inputs: Mapping[str, tuple[int | str, ...]],
+    batch: int | None,
+    ties: Sequence[tuple[str, str]],
+    strict: bool,
+    span: Span | None,
+) -> Result[Model]:
+    file, shown, batch = _open(name, source, batch, span)
+    flat = flatten(shown, file, span)
+    bound = bind_inputs(shown, flat, bind, inputs, batch, span)
+    drafts = draft(flat, bound.facts, bound.weights)
+    names = names_of(drafts)
+    tied = resolve_ties(shown, drafts, names, ties, span)
+    table = rows(flat, bound.facts, drafts, names, tied)
+    refuse(shown, bound, flat, drafts, table, span)
+    found: list[Diagnostic] = notes(shown, source, file, flat, drafts, table, strict, span)
+    model = Model(name, table.layers, bound.batch, digest=digest(file), cuts=table.cuts, tied_params=table.tied)
+    return Result(None if any(item.is_error for item in found) else model, tuple(found))
+
+
+def _open(name: str, source: str | Path | bytes, batch: int | None, span: Span | None) -> tuple[File, str, int | None]:
+    """The graph, the name to show, and the batch: a zoo model has one sample where nobody says how many."""
+    if isinstance(source, bytes):
+        return load(name, source, span), name, batch
+    if isinstance(source, Path) or not source.startswith(ZOO):
+        return load(str(source), Path(source), span), str(source), batch
+    key = source.removeprefix(ZOO)
+    if key not in zoo.MODELS:
+        known = ", ".join(f"`{ZOO}{other}`" for other in zoo.MODELS)
+        hints = (*did_you_mean(key, zoo.MODELS), f"the zoo holds {known}; any other model is a path to an ONNX file")
+        raise Diagnosed(diagnostic("AS605", f"the zoo has no model `{key}`", span, hints=hints))
+    return zoo.graph(key), source, 1 if batch is None else batch
