@@ -134,6 +134,11 @@ class Axis:
         here = self.coordinate(rank)
         return rank + ((here + offset) % self.size - here) * self.stride
 
+    def offset(self, distance: int) -> int:
+        """The one form of a distance along this axis: the shorter way round, forwards when both are equal."""
+        distance %= self.size
+        return distance if 2 * distance <= self.size else distance - self.size
+
 
 @dataclass(frozen=True, slots=True)
 class AxisGroup:
@@ -208,7 +213,7 @@ class Collective(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Send(Op):
-    """To the rank whose coordinate in `axis` is mine + `offset` (modulo the axis's size)."""
+    """To the rank whose coordinate in `axis` is mine + `offset` (modulo the axis's size); see `Axis.offset`."""
 
     axis: str
     offset: int
@@ -218,7 +223,7 @@ class Send(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receive(Op):
-    """From the rank whose coordinate in `axis` is mine + `offset` (modulo the axis's size)."""
+    """From the rank whose coordinate in `axis` is mine + `offset` (modulo the axis's size); see `Axis.offset`."""
 
     axis: str
     offset: int
