@@ -1,0 +1,321 @@
+"""ASTRA-SIM-2 section 4, representatives: which ranks of a Job act alike, told from its axes alone.
+
+Ranks are cells of a grid: each axis is cut into cells of coordinates that nothing tells apart, and a `Role` is one cell
+of each axis. Nothing here has the length of the number of ranks. Jobs that name single ranks go through `colours`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise, product
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from astrac.job import Box, Collective, ListedGroup, Receive, Send
+from astrac.player.groups import involved, members
+from astrac.player.network import Broken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from astrac.job import Axis, Job, Program
+    from astrac.player.network import Link, Network
+    from astrac.player.phases import Course
+
+TAGS = 500_000_000
+"""Tags of sends and receives count modulo this."""
+
+
+class Role(NamedTuple):
+    """Ranks that are played as one.
+
+    Attributes:
+        key: names it until the cast is refined.
+        program: index of the Program that they run.
+        rank: one of them.
+    """
+
+    key: Any
+    program: int
+    rank: int
+
+
+class Origin(NamedTuple):
+    """Where a role of a refined cast comes from.
+
+    Attributes:
+        key: of the role that it was part of.
+        seat: its place in the collective that told it apart; None when it took no part.
+    """
+
+    key: Any
+    seat: int | None
+
+
+class Assembly(NamedTuple):
+    """The ranks of one collective's group, seen from a role.
+
+    Attributes:
+        keys: of the distinct roles among them.
+        seats: every member in order, as (role's key, rank); an iterator, for it has the length of the group.
+    """
+
+    keys: tuple[Any, ...]
+    seats: Iterator[tuple[Any, int]]
+
+
+class Cast(Protocol):
+    """Who is who."""
+
+    def roles(self) -> list[Role]:
+        """All of them."""
+
+    def peer(self, key: Any, op: Send | Receive) -> tuple[Any, Link]:
+        """The role that a role sends to or receives from, and the link between."""
+
+    def channel(self, key: Any, op: Send | Receive, program: int) -> int | None:
+        """Names what a message matches: the first node of the receiver that receives such a one; None = no node does.
+
+        Args:
+            key: the role that sends or receives.
+            op: its node.
+            program: of the receiver.
+        """
+
+    def members(self, rank: int, op: Collective) -> tuple[int, ...]:
+        """Of a communicator group, in listed order; () for one that is given by dimensions."""
+
+    def assembly(self, key: Any, op: Collective, course: Course) -> Assembly:
+        """Who meets in a collective."""
+
+    def refine(self, meeting: dict[Any, Collective], course: Course, ends: Sequence[int]) -> dict[Any, Origin]:
+        """Tells apart what the ends of a collective told apart.
+
+        Args:
+            meeting: the roles that take part, each with its node.
+            course: of the collective.
+            ends: of one group, by seat.
+
+        Returns:
+            All roles of the refined cast, by their new keys.
+        """
+
+    def boxes(self, key: Any) -> tuple[Box, ...]:
+        """The ranks of a role."""
+
+
+class Unstructured(Exception):  # noqa: N818 - a finding, not an error
+    """The axes do not tell; ranks must be looked at one by one."""
+
+
+@dataclass
+class _Cut:
+    """An axis cut into cells, each named by its lowest coordinate.
+
+    Attributes:
+        named: coordinate -> cell, where something names the coordinate.
+        rest: the cell of all other coordinates, None when there are none.
+    """
+
+    size: int
+    named: dict[int, int]
+    rest: int | None
+
+    @classmethod
+    def by(cls, size: int, sets: Iterable[tuple[int, ...]]) -> _Cut:
+        """Coordinates that are in the same sets stay together."""
+        marks: dict[int, list[int]] = {}
+        for number, coordinates in enumerate(sets):
+            for coordinate in coordinates:
+                marks.setdefault(coordinate, []).append(number)
+        first: dict[tuple[int, ...], int] = {}
+        named = {at: first.setdefault(tuple(marks[at]), at) for at in sorted(marks)}
+        rest = next((at for at in range(size) if at not in named), None)
+        return cls(size, named, rest)
+
+    @classmethod
+    def whole(cls, size: int) -> _Cut:
+        """Every coordinate apart."""
+        return cls(size, {at: at for at in range(size)}, None)
+
+    @property
+    def cells(self) -> list[int]:
+        """Names of all cells."""
+        return sorted({*self.named.values(), *([] if self.rest is None else [self.rest])})
+
+    def cell(self, coordinate: int) -> int:
+        """The cell that a coordinate is in."""
+        found = self.named.get(coordinate, self.rest)
+        assert found is not None
+        return found
+
+    def among(self, coordinates: Iterable[int] | None) -> list[int]:
+        """The cells of some coordinates, None = of all."""
+        return self.cells if coordinates is None else sorted({self.cell(at) for at in coordinates})
+
+    def coordinates(self, cell: int) -> tuple[int, ...] | None:
+        """Of a cell, None = all."""
+        if len(self.cells) == 1:
+            return None
+        return tuple(at for at in range(self.size) if self.cell(at) == cell)
+
+
+Key = tuple[int, ...]
+
+
+class Axes:
+    """The cast of a Job whose ops speak of axes.
+
+    Raises:
+        Unstructured: when they do not, when axes and dimensions cut ranks at odds, or when there would be more cells
+            than the classes ask for.
+    """
+
+    def __init__(self, job: Job, network: Network) -> None:
+        self._job = job
+        self._network = network
+        self._axes = job.axes
+        self._index = {axis.name: number for number, axis in enumerate(job.axes)}
+        ops = [op for program in job.programs for op in program.ops]
+        if any(isinstance(op, Collective) and isinstance(op.group, ListedGroup) for op in ops):
+            raise Unstructured
+        talks = {(op.axis, op.offset) for op in ops if isinstance(op, Send | Receive)}
+        if any(name not in self._index for name, _ in talks):
+            raise Unstructured
+        ends = sorted({*network.strides, *(axis.stride for axis in job.axes)})
+        if any(high % low for low, high in pairwise(ends)):
+            raise Unstructured
+        self._boxes = [(ranks.program, box) for ranks in job.classes for box in ranks.boxes]
+        self._cuts = [
+            _Cut.by(
+                axis.size, dict.fromkeys(at for _, box in self._boxes if (at := box.coordinates[number]) is not None)
+            )
+            for number, axis in enumerate(job.axes)
+        ]
+        for name, offset in talks:
+            self._talk(self._index[name], offset)
+        if prod(len(cut.cells) for cut in self._cuts) > 4 * len(self._boxes) + 64:
+            raise Unstructured
+        self._receivers = [self._first_receivers(program) for program in job.programs]
+
+    def _first_receivers(self, program: Program) -> dict[tuple[str, int, int, int], int]:
+        first: dict[tuple[str, int, int, int], int] = {}
+        for op in program.ops:
+            if isinstance(op, Receive):
+                size = self._axes[self._index[op.axis]].size
+                first.setdefault((op.axis, op.offset % size, op.tag % TAGS, op.bytes), op.id)
+        return first
+
+    def _talk(self, number: int, offset: int) -> None:
+        """Neighbours along an axis: one cell if all are alike and equally far, else each coordinate by itself."""
+        axis = self._axes[number]
+        if offset % axis.size == 0:
+            raise Broken(f"a rank sends to itself along `{axis.name}`: the simulator aborts")
+        cut = self._cuts[number]
+        alike = (
+            len(cut.cells) == 1
+            and len({self._link(axis.stride, at, offset, axis.size) for at in range(axis.size)}) == 1
+        )
+        if not alike:
+            self._cuts[number] = _Cut.whole(axis.size)
+
+    def _link(self, stride: int, at: int, offset: int, size: int) -> Link:
+        return self._network.link(at * stride, (at + offset) % size * stride)
+
+    def rank(self, key: Key) -> int:
+        """The lowest rank of a role."""
+        return sum(at * axis.stride for at, axis in zip(key, self._axes, strict=True))
+
+    def roles(self) -> list[Role]:
+        """See `Cast`."""
+        found = []
+        for key in product(*(cut.cells for cut in self._cuts)):
+            program = next(
+                program
+                for program, box in self._boxes
+                if all(allowed is None or at in allowed for at, allowed in zip(key, box.coordinates, strict=True))
+            )
+            found.append(Role(key, program, self.rank(key)))
+        return sorted(found, key=lambda role: role.rank)
+
+    def peer(self, key: Key, op: Send | Receive) -> tuple[Key, Link]:
+        """See `Cast`."""
+        number = self._index[op.axis]
+        axis = self._axes[number]
+        link = self._link(axis.stride, key[number], op.offset, axis.size)
+        there = self._cuts[number].cell((key[number] + op.offset) % axis.size)
+        return (*key[:number], there, *key[number + 1 :]), link
+
+    def channel(self, key: Key, op: Send | Receive, program: int) -> int | None:
+        """See `Cast`."""
+        del key  # all ranks of a program receive alike, relative to their coordinates
+        size = self._axes[self._index[op.axis]].size
+        offset = op.offset if isinstance(op, Receive) else -op.offset
+        return self._receivers[program].get((op.axis, offset % size, op.tag % TAGS, op.bytes))
+
+    def members(self, rank: int, op: Collective) -> tuple[int, ...]:
+        """See `Cast`."""
+        return () if involved(op.group) is not None else members(self._job, op.group, rank)
+
+    def assembly(self, key: Key, op: Collective, course: Course) -> Assembly:
+        """See `Cast`."""
+        seated = self._seated(op, course)
+        cells: list[Iterable[int]] = [(at,) for at in key]
+        for number, axis, coordinates in seated:
+            if coordinates is not None and axis.coordinate(self.rank(key)) not in coordinates:
+                raise Broken(f"collective {op.id} is issued by rank {self.rank(key)}, which is not in its group")
+            cells[number] = self._cuts[number].among(coordinates)
+        return Assembly(tuple(product(*cells)), self._seats(key, seated))
+
+    def _seats(self, key: Key, seated: list[tuple[int, Axis, tuple[int, ...] | None]]) -> Iterator[tuple[Key, int]]:
+        order = [(number, axis, coordinates or range(axis.size)) for number, axis, coordinates in reversed(seated)]
+        base = list(key)
+        for ats in product(*(coordinates for _, _, coordinates in order)):
+            place, rank = list(base), self.rank(key)
+            for (number, axis, _), at in zip(order, ats, strict=True):
+                rank += (at - key[number]) * axis.stride
+                place[number] = self._cuts[number].cell(at)
+            yield tuple(place), rank
+
+    def refine(self, meeting: dict[Key, Collective], course: Course, ends: Sequence[int]) -> dict[Key, Origin]:
+        """See `Cast`: every coordinate of the group's axes becomes a cell."""
+        del ends
+        old = list(self._cuts)
+        seated = self._seated(next(iter(meeting.values())), course)
+        for number, axis, _ in seated:
+            self._cuts[number] = _Cut.whole(axis.size)
+        origins = {}
+        for role in product(*(cut.cells for cut in self._cuts)):
+            seat: int | None = 0
+            for number, axis, coordinates in reversed(seated):
+                among = coordinates or range(axis.size)
+                seat = (
+                    None if seat is None or role[number] not in among else seat * len(among) + among.index(role[number])
+                )
+            origins[role] = Origin(tuple(cut.cell(at) for cut, at in zip(old, role, strict=True)), seat)
+        return origins
+
+    def boxes(self, key: Key) -> tuple[Box, ...]:
+        """See `Cast`."""
+        return (Box(tuple(cut.coordinates(cell) for cut, cell in zip(self._cuts, key, strict=True))),)
+
+    def _seated(self, op: Collective, course: Course | None) -> list[tuple[int, Axis, tuple[int, ...] | None]]:
+        """The axes in which members of a group differ, innermost first, with the coordinates that take part."""
+        group = op.group
+        assert not isinstance(group, ListedGroup)
+        if course is None or involved(group) is None:
+            return [
+                (number, axis, group.only or None) for number, axis in enumerate(self._axes) if axis.name in group.axes
+            ]
+        spans = [(circle.stride, circle.stride * circle.size) for circle in (phase.circle for phase in course.phases)]
+        seated: list[tuple[int, Axis, tuple[int, ...] | None]] = []
+        for number, axis in enumerate(self._axes):
+            low, high = axis.stride, axis.stride * axis.size
+            inside = [
+                (max(low, start), min(high, end)) for start, end in dict.fromkeys(spans) if start < high and low < end
+            ]
+            if prod(end // start for start, end in inside) == axis.size:
+                seated.append((number, axis, None))
+            elif inside:
+                raise Unstructured
+        return seated

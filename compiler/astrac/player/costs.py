@@ -1,0 +1,55 @@
+"""What things cost in a play. `SIMULATOR` equals ASTRA-sim; `UNIT` serves a proof that a schedule ends at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from astrac.player.members import apart
+from astrac.player.network import Network
+from astrac.player.prices import lasting
+from astrac.player.together import Together, together
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from astrac.job import Kind, Machine, Op
+    from astrac.player.network import Link
+    from astrac.player.phases import Course
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A cost function for a play.
+
+    Attributes:
+        lasting: ns of a node that lasts by itself, `prices.SKIPPED`, or None when it depends on other ranks.
+        message: ns of a send over a link.
+        together: a collective whose members start together; None when they end apart.
+        apart: when each member ends, given when each starts; see `members.apart`.
+        exact: whether ties within a tick matter.
+    """
+
+    lasting: Callable[[Machine, Op], int | None]
+    message: Callable[[Network, Link, int], int]
+    together: Callable[[Network, Course], Together | None]
+    apart: Callable[[Network, Course, Sequence[int], Sequence[int], dict[tuple[Kind, int], int], int], tuple[int, ...]]
+    exact: bool = True
+
+
+SIMULATOR = Cost(lasting, Network.delay, together, apart)
+"""The congestion-unaware backend."""
+
+
+def _unit_lasting(machine: Machine, op: Op) -> int | None:
+    return None if lasting(machine, op) is None else 1
+
+
+UNIT = Cost(
+    _unit_lasting,
+    lambda _network, _link, _size: 1,
+    lambda _network, _course: Together(1, 1),
+    lambda _network, _course, _ranks, starts, _trees, _limit: (max(starts) + 1,) * len(starts),
+    exact=False,
+)
+"""Everything takes one tick; a collective ends one tick after its last member has come."""

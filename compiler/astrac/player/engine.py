@@ -1,0 +1,122 @@
+"""A Job, played: by representatives where they know, by every rank where they do not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from astrac.job import Axis, AxisGroup, Box, Collective, Compute, Job, Program, RankClass
+from astrac.player.aware import CongestedWires
+from astrac.player.cast import Axes, Unstructured
+from astrac.player.colours import Ranks
+from astrac.player.costs import SIMULATOR
+from astrac.player.everyone import Everyone
+from astrac.player.network import Broken, Network, TooMuch
+from astrac.player.phases import startup
+from astrac.player.playback import Playback
+from astrac.player.representatives import Representatives, Undecided
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from astrac.job import Kind, ListedGroup, Machine
+    from astrac.player.costs import Cost
+
+LIMIT = 50_000_000
+"""Events that representatives may play."""
+EVERYONE_LIMIT = 3_000_000
+"""Events that all ranks together may play where one representative cannot know."""
+
+
+def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Playback:
+    """What the simulator does with a Job on the congestion-unaware backend.
+
+    Args:
+        job: the machine and what its ranks do.
+        cost: what things cost; `costs.UNIT` proves that a schedule ends.
+        trace: also tell when each node of each class started and ended.
+    """
+    try:
+        startup(job.machine)
+        network = Network(job.machine)
+        try:
+            found = _represented(job, network, cost, trace=trace)
+        except Undecided as undecided:
+            found = Playback(job.axes, (), None, str(undecided))
+        return _everyone(job, found, trace=trace) if found.doubt is not None else found
+    except Broken as broken:
+        return Playback(job.axes, fails=str(broken))
+
+
+def _represented(job: Job, network: Network, cost: Cost, *, trace: bool) -> Playback:
+    try:
+        played = Representatives(job, network, Axes(job, network), cost, LIMIT)
+        played.play()
+    except Unstructured:
+        played = Representatives(job, network, Ranks(job, network), cost, LIMIT)
+        played.play()
+    return Playback(job.axes, played.played(trace=trace), None, played.doubt)
+
+
+def _everyone(job: Job, found: Playback, *, trace: bool) -> Playback:
+    """Every rank is played to settle a doubt, if that is not too much."""
+    try:
+        every = Everyone(job, limit=EVERYONE_LIMIT)
+        every.play()
+    except TooMuch:
+        return found
+    return Playback(job.axes, every.played(trace=trace))
+
+
+def play_congested(job: Job, *, trace: bool = False) -> Playback:
+    """What the simulator does with a Job on the congestion-aware backend: every rank is played, message by message."""
+    try:
+        every = Everyone(job, CongestedWires, EVERYONE_LIMIT)
+        every.play()
+    except TooMuch:
+        return Playback(job.axes, fails="too many messages to play them all through congested links: not known")
+    except Broken as broken:
+        return Playback(job.axes, fails=str(broken))
+    return Playback(job.axes, every.played(trace=trace))
+
+
+BACKENDS: dict[str, Callable[..., Playback]] = {
+    "congestion_unaware": play,
+    "congestion_aware": play_congested,
+}
+"""The analytical backends, by the names that the simulator's builds have."""
+
+
+def collective_time(machine: Machine, kind: Kind, size: int, group: AxisGroup | ListedGroup | None = None) -> Playback:
+    """One collective, and nothing else, on a machine.
+
+    Args:
+        machine: which.
+        kind: of the collective.
+        size: `comm_size`.
+        group: of ranks, by the axes `dim0`, `dim1`, ...; None = all dimensions. Ranks outside it compute for 1 us.
+    """
+    axes = []
+    stride = 1
+    for number, dimension in enumerate(machine.dimensions):
+        axes.append(Axis(f"dim{number}", stride, dimension.size))
+        stride *= dimension.size
+    if group is None:
+        group = AxisGroup(tuple(axis.name for axis in axes), (), (True,) * len(axes))
+    programs = (Program((Collective(id=0, kind=kind, bytes=size, group=group),)), Program((Compute(id=0, duration=1),)))
+    inside = range(stride) if isinstance(group, AxisGroup) else group.members
+    everyone = Box((None,) * len(axes))
+    if isinstance(group, AxisGroup):
+        classes: tuple[RankClass, ...] = (RankClass(0, (everyone,)),)
+    else:
+        classes = tuple(
+            RankClass(
+                program,
+                tuple(
+                    Box(tuple((axis.coordinate(rank),) for axis in axes))
+                    for rank in range(stride)
+                    if (rank not in inside) == bool(program)
+                ),
+            )
+            for program in range(2)
+        )
+    return play(Job("collective", machine, tuple(axes), programs, classes))
