@@ -126,4 +126,94 @@ ROWS: tuple[Code, ...] = (
         why="There is nothing to train and nothing to reduce.",
         severity=Severity.WARNING,
     ),
+    Code(
+        "AS840",
+        "columns that the policy ignores",
+        what="The policy never sends the communication of these columns.",
+        why="The simulator drops it without a word.",
+        bad="# workload.txt\nDATA\n1\na -1 1 ALLREDUCE 4096 1 NONE 0 1 NONE 0 1\n",
+        good="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS841",
+        "layers or times that the policy ignores",
+        what="MICRO uses the weight-gradient collective of the first layer only, DISTRIBUTED_INFERENCE the "
+        "forward columns only.",
+        why="Everything else has no effect.",
+        bad="# workload.txt\n"
+        "MICRO\n"
+        "2\n"
+        "a -1 0 NONE 0 0 NONE 0 0 ALLREDUCE 4096 1\n"
+        "b -1 0 NONE 0 0 NONE 0 0 ALLREDUCE 4096 1\n",
+        good="# workload.txt\nMICRO\n1\na -1 0 NONE 0 0 NONE 0 0 ALLREDUCE 4096 1\n",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS842",
+        "left-over chunk",
+        what="A collective's bytes are no multiple of `preferred-dataset-splits`.",
+        why="What is left over becomes one more chunk at full latency.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS843",
+        "key written twice",
+        what="A key stands twice; the simulator takes the last value.",
+        why="One of them has no effect.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS844",
+        "key that nothing reads",
+        what="ASTRA-sim 1.0 reads no such key of network.json.",
+        why="It has no effect; if it is misspelt, the right one is missing.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS845",
+        "text after the end",
+        what="There is text after the last layer, or after the JSON value.",
+        why="The simulator does not read it.",
+        bad="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\nmore\n",
+        good="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS846",
+        "value that reads as something else",
+        what="The simulator accepts the value, but not for what it looks like: `boost-mode: true` is off, `1.0` "
+        "is 1, a text is a list of one.",
+        why="It works here, and surprises elsewhere.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS847",
+        "links rounded down",
+        what="A Ring uses an even number of links, FullyConnected a multiple of units - 1; the rest is unused.",
+        why="Messages get less bandwidth than all links have.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS848",
+        "many layers",
+        what="The report of ASTRA-sim 1.0 takes time that grows with the square of the number of layers (200: "
+        "over a minute).",
+        why="The simulation is over long before its report.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS849",
+        "communication over no dimension",
+        what="The policy sends these columns over dimensions of which none has two NPUs.",
+        why="The simulator drops them: no cost, no error.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS850",
+        "size without communication",
+        what="A column says NONE and a size.",
+        why="The size is ignored.",
+        severity=Severity.WARNING,
+    ),
 )

@@ -29,4 +29,240 @@ ROWS: tuple[Code, ...] = (
         what="The output folder is not empty and has no manifest that an earlier build wrote.",
         why="A build replaces the bundle in its folder, and must not replace what it did not make.",
     ),
+    Code(
+        "AS720",
+        "not JSON",
+        what="The text is not JSON: the message says what is wrong at the place.",
+        why="ASTRA-sim's JSON reader aborts (SIGABRT). Comments, trailing commas, single quotes and YAML are not JSON.",
+        bad='# network.json\n{"topology-name": "Hierarchical",}\n',
+    ),
+    Code(
+        "AS721",
+        "key missing",
+        what="A key of network.json is missing. ASTRA-sim 1.0 needs all of them, the `hbm-*` ones too.",
+        why="The simulator aborts (SIGABRT), or exits with 255.",
+    ),
+    Code(
+        "AS722",
+        "wrong type",
+        what="A value of network.json has another type than the simulator reads: a text for a number, a number "
+        "for a list, a fraction for a count.",
+        why="A wrong type aborts; a fraction is truncated in silence.",
+    ),
+    Code(
+        "AS723",
+        "value that ASTRA-sim 1.0 cannot use",
+        what="A number of network.json is out of range, or a word is not one of the simulator's.",
+        why="Sizes below 1 crash or hang, a bandwidth of 0 gives a plausible wrong total, an unknown word exits "
+        "with 255.",
+    ),
+    Code(
+        "AS724",
+        "lists of different length",
+        what="`dimensions-count` and the lists of network.json disagree.",
+        why="A list that is too short is read past its end; one that is too long makes NPUs that never finish.",
+    ),
+    Code(
+        "AS725",
+        "no link is left",
+        what="`links-count` leaves a message without a link: a Ring uses an even number, FullyConnected a "
+        "multiple of units - 1.",
+        why="The simulator exits with 255: `Bandwidth scalar of dimension 0 is 0`.",
+    ),
+    Code(
+        "AS726",
+        "too many dimensions",
+        what="ASTRA-sim 1.0 takes at most 7 dimensions.",
+        why="With 8 its report writes past a table and the run exits with 1; with 11 it loses communication.",
+    ),
+    Code(
+        "AS730",
+        "not a key of system.txt",
+        what="system.txt is pairs of `key: value`, the colon glued to the key and then a blank; this is not one "
+        "of its keys.",
+        why="The simulator exits with 1: `... is an unknown variable`. Comments, `key : value`, `key:value` and "
+        "JSON are read as keys too.",
+        bad="# system.txt\nscheduling-policy: LIFO\nlocal-mem-bw: 100\n",
+    ),
+    Code(
+        "AS731",
+        "key missing in system.txt",
+        what="A key that the simulator needs is missing.",
+        why="It exits with 1, or uses memory that was never set (`preferred-dataset-splits`: a division by 0 "
+        "was seen).",
+    ),
+    Code(
+        "AS732",
+        "value missing in system.txt",
+        what="A key is followed by another key.",
+        why="The simulator takes the next key as its value, and every pair after it is shifted by one.",
+    ),
+    Code(
+        "AS733",
+        "value that system.txt cannot have",
+        what="A value is not what its key takes: a word of a short list, or a whole number from 1 on.",
+        why="An unknown word exits with 1; a number out of range hangs, crashes, or ends without a result.",
+    ),
+    Code(
+        "AS734",
+        "words and dimensions do not match",
+        what="An `*-implementation` list has one word a dimension; a `one*` word stands alone for all of them.",
+        why="More words crash; with fewer, the other dimensions take no part, in silence.",
+    ),
+    Code(
+        "AS735",
+        "algorithm cannot do this",
+        what="halvingDoubling cannot do an all-to-all and needs a power of two; doubleBinaryTree needs one too, "
+        "and always does an all-reduce.",
+        why="The run crashes, never ends, or - the tree - does another collective and ends with a wrong total.",
+    ),
+    Code(
+        "AS736",
+        "messages overtake each other",
+        what="A ring of unequal links: a fast NPU's message overtakes the one before it.",
+        why="The network remembers one message per chunk, sender, receiver and size: the other is lost and the "
+        "run never ends.",
+    ),
+    Code(
+        "AS737",
+        "boost mode with rows that it breaks",
+        what="`boost-mode: 1` simulates only one row of each dimension, and a tree or a `one*` row needs the "
+        "NPUs that it leaves out.",
+        why="The run crashes, hangs, or ends with another total.",
+    ),
+    Code(
+        "AS740",
+        "unknown policy",
+        what="The first word of a text workload is one of 11 policies, in capitals.",
+        why="The simulator exits with 1: `unable to decode the workload parallelization strategy`. A byte-order "
+        "mark or a comment before the word does the same.",
+        bad="# workload.txt\ndata\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+        good="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+    ),
+    Code(
+        "AS741",
+        "count of layers is wrong",
+        what="The number before the layers is not how many there are.",
+        why="Too large repeats the last layer, too small drops layers, no number crashes.",
+        bad="# workload.txt\nDATA\n2\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+        good="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+    ),
+    Code(
+        "AS742",
+        "columns of a layer are wrong",
+        what="A layer has 12 columns (13 under HYBRID_CUSTOMIZED), separated by blanks; names have none, and "
+        "there are no comments.",
+        why="The file is one stream of words: from here on every value is read from the wrong place, without an error.",
+        bad="# workload.txt\nDATA\n1\na 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+        good="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+    ),
+    Code(
+        "AS743",
+        "words after the policy are wrong",
+        what="Some policies need words between their name and the count of layers: `model_parallel_NPU_group: "
+        "G`, checkpoints, the last bottom layer. The others take none.",
+        why="The simulator reads the count of layers, or a layer, in their place: it crashes or runs something else.",
+        bad="# workload.txt\nDATA x\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+        good="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+    ),
+    Code(
+        "AS744",
+        "unknown word for communication",
+        what="A column's word is none of NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL.",
+        why="The simulator takes an unknown word for NONE, in silence: the communication is gone.",
+        bad="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 allreduce 4096 1\n",
+        good="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 1\n",
+    ),
+    Code(
+        "AS745",
+        "not a layer's policy",
+        what="Under HYBRID_CUSTOMIZED each layer ends with DATA, MODEL, HYBRID_DATA_MODEL or HYBRID_MODEL_DATA.",
+        why="Another word crashes or ends without a result.",
+        bad="# workload.txt\nHYBRID_CUSTOMIZED\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1 MICRO\n",
+        good="# workload.txt\nHYBRID_CUSTOMIZED\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1 DATA\n",
+    ),
+    Code(
+        "AS746",
+        "number that a layer cannot have",
+        what="Times are whole cycles from 0, sizes whole bytes from 0 below 2^64, the column after the name a "
+        "32-bit integer; plain decimal digits only.",
+        why="A fraction, an exponent or hexadecimal shifts all later columns; a negative size hangs, a negative "
+        "time counts as 0.",
+        bad="# workload.txt\nDATA\n1\na -1 1.5 NONE 0 1 NONE 0 1 NONE 0 1\n",
+        good="# workload.txt\nDATA\n1\na -1 2 NONE 0 1 NONE 0 1 NONE 0 1\n",
+    ),
+    Code(
+        "AS747",
+        "update time of 0",
+        what="The last column of a layer that communicates is at least 1 cycle.",
+        why="The default build of the simulator aborts (EventQueue.cc:20).",
+        bad="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 0\n",
+        good="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 1\n",
+    ),
+    Code(
+        "AS748",
+        "collective of 0 bytes",
+        what="A collective without bytes never finishes, and the layer waits for it.",
+        why="The run ends without a result, with exit status 0. Write `NONE 0`.",
+        bad="# workload.txt\nMODEL\n1\na -1 1 ALLREDUCE 0 1 NONE 0 1 NONE 0 1\n",
+        good="# workload.txt\nMODEL\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+    ),
+    Code(
+        "AS750",
+        "group does not tile the dimensions",
+        what="The model-parallel group is a product of the first dimensions, or that times a divisor of the next "
+        "one, and not larger than the machine.",
+        why="The simulator uses another group in silence, ends without a result, or drops the communication.",
+    ),
+    Code(
+        "AS751",
+        "recomputation without a checkpoint",
+        what="A layer of `checkpoint_initiates` needs a checkpoint at an earlier layer, with no other such layer "
+        "between, and all numbers are layers of the file.",
+        why="The simulator searches below layer 0 and crashes.",
+        bad="# workload.txt\nHYBRID_TRANSFORMER_FWD_IN_BCKWD g: 1 c: 0 i: 1 0\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+        good="# workload.txt\nHYBRID_TRANSFORMER_FWD_IN_BCKWD g: 1 c: 0 i: 0\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+    ),
+    Code(
+        "AS752",
+        "last bottom layer out of range",
+        what="The number after a DLRM policy is the last layer of the bottom network, counted from 0.",
+        why="Outside the layers, the embedding's all-to-alls are never sent or never waited for, in silence.",
+        bad="# workload.txt\n"
+        "HYBRID_DLRM 9\n"
+        "2\n"
+        "a -1 1 ALLTOALL 4096 1 NONE 0 1 NONE 0 1\n"
+        "b -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+    ),
+    Code(
+        "AS753",
+        "fewer bytes than chunks",
+        what="A collective has fewer bytes than `preferred-dataset-splits`.",
+        why="The simulator cuts it into chunks of 0 bytes for ever, and memory grows.",
+    ),
+    Code(
+        "AS754",
+        "chunk too large",
+        what="The bytes that enter a phase of a collective reach 2^31.",
+        why="They are kept in 32-bit integers: the run hangs or ends with a wrong total. More `preferred- "
+        "dataset-splits` help.",
+    ),
+    Code(
+        "AS755",
+        "message too slow or too fast",
+        what="A message takes 2^31 ns or more, or less than 1 ns.",
+        why="A slow one overflows and gives a plausible wrong total; one of 0 ns aborts the default build.",
+    ),
+    Code(
+        "AS756",
+        "computation too long",
+        what="A column's cycles, scaled, reach 2^53.",
+        why="They pass through a double and an overflow: the run ends without a result.",
+    ),
+    Code(
+        "AS757",
+        "option that the simulator cannot use",
+        what="An option of ASTRA-sim 1.0's command line is unknown, or its value is out of range.",
+        why="Negative passes never end, a negative scale ends without a result, an unknown option exits with 255.",
+    ),
 )

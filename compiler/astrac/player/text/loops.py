@@ -235,7 +235,7 @@ LEVELS: dict[Policy, tuple[Levels, Levels, Levels]] = {
     Policy.MICRO: (NONE, NONE, ALL),
     Policy.DISTRIBUTED_INFERENCE: (ALL, ALL, NONE),
 }
-"""Dimensions of the forward, input-gradient and weight-gradient collectives; HYBRID_CUSTOMIZED chooses a row a layer."""
+"""Dimensions of the forward, input-gradient and weight-gradient collectives; HYBRID_CUSTOMIZED takes a row a layer."""
 
 
 def levels(workload: TextWorkload, row: int, stage: Stage) -> Levels:
