@@ -170,4 +170,25 @@ ROWS: tuple[Code, ...] = (
         bad=spec(parallelism="parallelism { data { degree: 8, on: [rail] } }"),
         good=spec(parallelism="parallelism { data { degree: 8, on: [nvlink] } }"),
     ),
+    Code(
+        "AS230",
+        "point of a sweep",
+        what="`--point` names no point of the spec's sweep, or a spec that sweeps is compiled without choosing one where "
+        "only one can be taken.",
+        why="Each point is a variant with its own bundle.",
+    ),
+    Code(
+        "AS231",
+        "library instead of a spec",
+        what="The file holds named blocks for others to use, but no `parallelism`, `training` or `system` block and no "
+        "model with a `collective`: `check` validates it, there is nothing to build.",
+        why="Which hardware and topology are meant is for a spec to say.",
+    ),
+    Code(
+        "AS232",
+        "malformed setting",
+        what="`--set` takes `path=value`, the value as in a spec: `--set training.micro_batch=2`, "
+        "`--set rail_speed='400 Gb/s'`.",
+        why="A setting that is not understood would change nothing.",
+    ),
 )

@@ -1,0 +1,7 @@
+"""`python -m astrac`."""
+
+import sys
+
+from astrac.cli import main
+
+sys.exit(main())

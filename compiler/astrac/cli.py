@@ -1,0 +1,372 @@
+"""The command line: the only module that prints or exits.
+
+Exit status: 0 clean (also with warnings), 1 errors in the input, 2 wrong use of the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from astrac import api
+from astrac.codes import CODES, Severity
+from astrac.diagnostics import Diagnostic, has_errors
+from astrac.render import FORMATS, render
+from astrac.suggest import nearest
+from astrac.version import __version__
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from astrac.api import Compiled
+    from astrac.diagnostics import Result
+
+STANDARD_INPUT = "-"
+
+
+class Command(NamedTuple):
+    """A row of COMMANDS: what it is for, an example, its arguments, and what runs it."""
+
+    summary: str
+    example: str
+    declare: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], int]
+
+
+class Usage(Exception):  # noqa: N818 - ends the run with status 2
+    """Wrong use of a command, found after the arguments were parsed."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit status."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return 2
+    try:
+        status = COMMANDS[options.command].run(options)
+        sys.stdout.flush()
+    except Usage as error:
+        print(f"astrac {options.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # Whoever read our output has seen enough (`astrac ... | head`).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _parser() -> ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="astrac",
+        description="Compiles .astra specs into ASTRA-sim bundles, with an estimate that equals the simulator's result.",
+        epilog="`astrac COMMAND --help` shows an example of each.",
+    )
+    parser.add_argument("--version", action="version", version=f"astrac {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, command in COMMANDS.items():
+        sub = commands.add_parser(
+            name,
+            help=command.summary,
+            description=command.summary[0].upper() + command.summary[1:] + ".",
+            epilog=f"example: {command.example}",
+        )
+        command.declare(sub)
+    return parser
+
+
+# -- arguments that several commands share
+
+
+def _declare_variant(parser: ArgumentParser) -> None:
+    parser.add_argument("--profile", metavar="NAME", help="lay the spec's profile NAME over it")
+    parser.add_argument(
+        "--set", metavar="PATH=VALUE", action="append", default=[], help="set a value, as in training.micro_batch=2"
+    )
+    parser.add_argument("--point", metavar="NAME", help="take one point of the sweep instead of all")
+
+
+def _declare_format(parser: ArgumentParser, *choices: str) -> None:
+    parser.add_argument("--format", choices=choices, default=choices[0], help="of the output (default: %(default)s)")
+
+
+def _variant(options: Namespace, targets: tuple[str, ...] = ()) -> api.Options:
+    return api.Options(
+        profile=options.profile,
+        settings=tuple(options.set),
+        point=options.point,
+        targets=targets,
+        strict=getattr(options, "strict", False),
+    )
+
+
+def _read(path: str) -> bytes:
+    """A file, or the standard input for `-`."""
+    if path == STANDARD_INPUT:
+        return sys.stdin.buffer.read(api.MAX_SPEC_BYTES + 1)
+    try:
+        return api.read_spec(path)
+    except OSError as error:
+        raise Usage(f"cannot read {path}: {(error.strerror or 'failed').lower()}") from None
+
+
+def _shown(path: str) -> str:
+    return "<stdin>" if path == STANDARD_INPUT else path
+
+
+def _report(findings: Sequence[Diagnostic], form: str = "text", *, errors_to: str = "stderr") -> None:
+    stream = sys.stdout if errors_to == "stdout" else sys.stderr
+    colour = form == "text" and stream.isatty() and not os.environ.get("NO_COLOR")
+    stream.write(render(findings, form, colour=colour))
+
+
+# -- check
+
+
+def _declare_check(parser: ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="specs, folders of them, or - for standard input")
+    _declare_variant(parser)
+    _declare_format(parser, *FORMATS)
+    parser.add_argument("--print", action="store_true", help="show the elaborated document, all defaults filled in")
+
+
+def _run_check(options: Namespace) -> int:
+    findings: list[Diagnostic] = []
+    files = list(_specs(options.files))
+    for path in files:
+        result = api.check(_shown(path), _read(path), _variant(options))
+        points = result.value or ()
+        findings += [*result.diagnostics, *(finding for point in points for finding in point.diagnostics)]
+        if options.print:
+            for point in points:
+                print(api.elaborated(point))
+    _report(findings, options.format, errors_to="stdout")
+    if options.format == "text" and not options.print:
+        print(_verdict(findings, len(files)))
+    return int(has_errors(findings))
+
+
+def _specs(paths: Iterable[str]) -> Iterator[str]:
+    """The files that are meant: folders stand for all `.astra` files below them."""
+    for path in paths:
+        if path != STANDARD_INPUT and Path(path).is_dir():
+            found = sorted(str(file) for file in Path(path).rglob("*.astra") if file.is_file())
+            if not found:
+                raise Usage(f"no .astra file below {path}")
+            yield from found
+        else:
+            yield path
+
+
+def _verdict(findings: Sequence[Diagnostic], files: int) -> str:
+    counts = [
+        f"{count} {word}{'' if count == 1 else 's'}"
+        for word in ("error", "warning")
+        if (count := sum(finding.severity is Severity(word) for finding in dict.fromkeys(findings)))
+    ]
+    what = f"{files} file{'' if files == 1 else 's'}"
+    return f"{what}: {', '.join(counts) if counts else 'clean'}"
+
+
+# -- build
+
+
+def _declare_build(parser: ArgumentParser) -> None:
+    from astrac.targets import TARGETS
+
+    parser.add_argument("spec", metavar="SPEC", help="a .astra spec, or - for standard input")
+    parser.add_argument("-o", "--output", metavar="DIR", help="the bundle's folder (default: out/NAME)")
+    parser.add_argument(
+        "--target", choices=sorted(TARGETS), action="append", default=[], help="only this simulator (default: all that can)"
+    )
+    parser.add_argument("--copy", action="store_true", help="write equal traces as files of their own, not as hard links")
+    parser.add_argument("--strict", action="store_true", help="an ONNX operator that is not known is an error")
+    _declare_variant(parser)
+
+
+def _run_build(options: Namespace) -> int:
+    name = "stdin" if options.spec == STANDARD_INPUT else Path(options.spec).name.removesuffix(".astra")
+    top = Path(options.output or Path("out") / name)
+    status = 0
+    for result in _compiled(options.spec, _variant(options, tuple(options.target))):
+        _report(result.diagnostics)
+        if result.value is None or has_errors(result.diagnostics):
+            status = 1
+            continue
+        folder = top / result.value.name if result.value.name else top
+        print(api.announcement(result.value, str(folder)))
+        written = api.write(result.value, folder, copy=options.copy)
+        _report(written.diagnostics)
+        status |= int(written.value is None)
+        if written.value is not None:
+            print(api.summary(result.value, str(folder)))
+    return status
+
+
+def _compiled(path: str, options: api.Options) -> tuple[Result[Compiled], ...]:
+    return api.compile_data(_shown(path), _read(path), options)
+
+
+# -- estimate
+
+
+def _declare_estimate(parser: ArgumentParser) -> None:
+    parser.add_argument("specs", nargs="+", metavar="SPEC", help="specs, or - for standard input")
+    _declare_variant(parser)
+    _declare_format(parser, "text", "json", "csv")
+
+
+def _run_estimate(options: Namespace) -> int:
+    status = 0
+    rows: list[tuple[str, Compiled]] = []
+    for path in options.specs:
+        for result in _compiled(path, _variant(options)):
+            _report(result.diagnostics)
+            status |= int(has_errors(result.diagnostics))
+            if result.value is not None:
+                rows.append((_shown(path), result.value))
+    if options.format == "csv":
+        sys.stdout.write(api.estimates_csv(rows))
+    elif options.format == "json":
+        several = len(options.specs) > 1 or len(rows) > 1
+        for _, compiled in rows:
+            print(json.dumps(compiled.estimate.as_json(), indent=None if several else 2))
+    else:
+        sys.stdout.write("\n".join(api.report(path, compiled) for path, compiled in rows))
+    return status
+
+
+# -- layers
+
+
+def _declare_layers(parser: ArgumentParser) -> None:
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="an ONNX file, zoo:NAME, or a .astra spec")
+    parser.add_argument("--weights-only", action="store_true", help="only layers with a matrix or kernel, without biases")
+    parser.add_argument("--all", action="store_true", help="also layers without weights and MACs")
+    parser.add_argument("--batch", type=_positive, metavar="N", help="samples (default: the file's, or 1)")
+    parser.add_argument("--bind", action="append", default=[], metavar="NAME=VALUE", help="value of a symbolic dimension")
+    parser.add_argument("--tie", action="append", default=[], metavar="A=B", help="two weights that are one tensor")
+    parser.add_argument("--strict", action="store_true", help="an operator that is not known is an error")
+    parser.add_argument("--compare", action="store_true", help="show two models side by side")
+    _declare_variant(parser)
+    _declare_format(parser, "text", "csv", "json")
+
+
+def _positive(text: str) -> int:
+    value = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is no whole number from 1")
+    return value
+
+
+def _pairs(texts: Iterable[str], option: str) -> list[tuple[str, str]]:
+    pairs = [(left, right) for left, _, right in (text.partition("=") for text in texts)]
+    for left, right in pairs:
+        if not left or not right:
+            raise Usage(f"{option} takes A=B, not `{left}`")
+    return pairs
+
+
+def _run_layers(options: Namespace) -> int:
+    if options.compare != (len(options.models) == 2):
+        raise Usage("--compare takes two models, and only --compare takes two")
+    models = []
+    bind = {}
+    for name, value in _pairs(options.bind, "--bind"):
+        try:
+            bind[name] = _positive(value)
+        except argparse.ArgumentTypeError as error:
+            raise Usage(f"--bind {name}: {error}") from None
+    for path in options.models:
+        result = api.layers(
+            path,
+            _read(path) if path == STANDARD_INPUT or path.endswith(".astra") else None,
+            _variant(options),
+            batch=options.batch,
+            bind=bind,
+            ties=_pairs(options.tie, "--tie"),
+        )
+        _report(result.diagnostics)
+        if result.value is None or has_errors(result.diagnostics):
+            return 1
+        models.append(result.value)
+    from astrac.layers import table
+
+    if options.compare:
+        sys.stdout.write(table.compare(*models))
+    else:
+        form = {"weights_only": options.weights_only, "all_rows": options.all}
+        sys.stdout.write(table.render(models[0], options.format, **form))
+    return 0
+
+
+# -- explain, docs
+
+
+def _declare_explain(parser: ArgumentParser) -> None:
+    parser.add_argument("code", nargs="?", metavar="CODE", help="such as AS301")
+    parser.add_argument("--list", action="store_true", help="all codes, a line each")
+
+
+def _run_explain(options: Namespace) -> int:
+    if options.list or options.code is None:
+        for code in CODES.values():
+            print(f"{code.code}  {code.severity.value:<8} {code.title}")
+        return 0
+    wanted = options.code.upper()
+    if wanted not in CODES:
+        guess = nearest(wanted, CODES, 0.7)
+        raise Usage(f"no code `{options.code}`" + (f", did you mean `{guess}`?" if guess else "; `--list` shows all"))
+    sys.stdout.write(api.page(wanted))
+    return 0
+
+
+def _declare_docs(parser: ArgumentParser) -> None:
+    parser.add_argument("--check", action="store_true", help="compare instead of writing; status 1 when one differs")
+
+
+def _run_docs(options: Namespace) -> int:
+    stale = api.stale_references()
+    for path in stale:
+        print(f"{path} is {'not what the schemas say: run `astrac docs`' if options.check else 'written anew'}")
+    if not options.check:
+        api.write_references()
+    return int(options.check and bool(stale))
+
+
+COMMANDS: dict[str, Command] = {
+    "check": Command(
+        "check specs and libraries of blocks, without reading a model and without writing anything",
+        "astrac check specs/",
+        _declare_check,
+        _run_check,
+    ),
+    "build": Command(
+        "compile a spec into a bundle that ASTRA-sim runs",
+        "astrac build specs/resnet50_ring.astra -o out/resnet50",
+        _declare_build,
+        _run_build,
+    ),
+    "estimate": Command(
+        "tell how long a training step takes, and why, without simulating",
+        "astrac estimate specs/resnet50_ring.astra --set ring8.nvlink.bandwidth='100 GB/s'",
+        _declare_estimate,
+        _run_estimate,
+    ),
+    "layers": Command(
+        "show the layers of an ONNX model or of a spec's model: parameters, bytes, multiply-accumulates",
+        "astrac layers zoo:resnet50 --weights-only --format csv",
+        _declare_layers,
+        _run_layers,
+    ),
+    "explain": Command("show the page of a diagnostic's code", "astrac explain AS301", _declare_explain, _run_explain),
+    "docs": Command("write the generated references of a checkout", "astrac docs --check", _declare_docs, _run_docs),
+}

@@ -1,0 +1,150 @@
+"""What an estimate holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from astrac.plan import Memory
+    from astrac.player.playback import Run
+
+
+@dataclass(frozen=True)
+class ClassOfRanks:
+    """Ranks that act alike, and how one of them spends its time; the parts add up to `cycles`.
+
+    Attributes:
+        name: `stage 2`, or the program's number.
+        ranks: how many.
+        rank: the one whose figures these are.
+        cycles: when it finishes, ns.
+        compute: device compute.
+        communication: a collective or a send runs and no compute: exposed communication.
+        memory: a remote load or store runs and nothing of the above.
+        host: host work and nothing of the above.
+        bubble: nothing runs: waiting for others.
+    """
+
+    name: str
+    ranks: int
+    rank: int
+    cycles: int
+    compute: int
+    communication: int
+    memory: int
+    host: int
+    bubble: int
+
+
+@dataclass(frozen=True)
+class AxisTraffic:
+    """What the slowest rank exchanges for one purpose.
+
+    Attributes:
+        axis: the strategy, or the dimensions or group of a foreign trace.
+        kind: `all_reduce`, `send`, ...
+        count: how many.
+        bytes: as the trace says them, summed.
+        time: ns that they run (they never overlap each other).
+        wire: ns that the bytes need at the dimensions' bandwidth alone: where `time` is less, the simulator beats the wire.
+        algorithms: one a dimension that takes part; () for transfers.
+    """
+
+    axis: str
+    kind: str
+    count: int
+    bytes: int
+    time: int
+    wire: int
+    algorithms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LayerTime:
+    """Of one layer on the slowest rank, ns over all micro-batches and steps; `communication` as it runs, hidden or not."""
+
+    name: str
+    forward: int
+    backward: int
+    optimizer: int
+    communication: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of the critical path: what, for how long in ns, and in how many pieces."""
+
+    what: str
+    time: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Of a training step.
+
+    Attributes:
+        samples_per_second, tokens_per_second: of all ranks together; tokens for sequence models.
+        model_flops: a step's, without recomputation.
+        utilisation: model FLOPs over peak FLOPs of all NPUs in the same time; None when the peak is unknown.
+    """
+
+    samples_per_second: float
+    tokens_per_second: float | None
+    model_flops: int
+    utilisation: float | None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will report, and where the time goes. All times are whole ns, which are ASTRA-sim's cycles.
+
+    Attributes:
+        cycles: when the last rank finishes; 0 when the run fails.
+        steps: training steps in the run.
+        npus: ranks.
+        runs: cycles and exposed communication of all ranks, ascending, in runs of equal ones.
+        fails: why the simulator would crash, hang or half-finish; None when it would not.
+        doubt: why the figures may differ from the simulator's; None when they cannot.
+        classes: how each kind of rank spends its time.
+        traffic, layers, path: of the slowest rank.
+        memory: of the rank that needs most; None without a Plan.
+        throughput: None without a training step.
+    """
+
+    cycles: int
+    steps: int
+    npus: int
+    runs: tuple[Run, ...]
+    fails: str | None
+    doubt: str | None
+    classes: tuple[ClassOfRanks, ...]
+    traffic: tuple[AxisTraffic, ...]
+    layers: tuple[LayerTime, ...]
+    path: tuple[Segment, ...]
+    memory: Memory | None
+    throughput: Throughput | None
+
+    def as_json(self) -> dict[str, Any]:
+        """As `schemas/artifacts/estimate.schema.json` describes it. No number is NaN or infinite."""
+        memory = self.memory
+        return {
+            "cycles_max": self.cycles,
+            "steps": self.steps,
+            "step_time_ns": self.cycles / self.steps,
+            "npus": self.npus,
+            "fails": self.fails,
+            "doubt": self.doubt,
+            "ranks": [run._asdict() for run in self.runs],
+            "classes": [vars(entry) for entry in self.classes],
+            "traffic": [vars(entry) | {"algorithms": list(entry.algorithms)} for entry in self.traffic],
+            "layers": [vars(entry) for entry in self.layers],
+            "critical_path": [vars(entry) for entry in self.path],
+            "memory": None if memory is None else {name: getattr(memory, name) for name in MEMORY_TERMS},
+            "throughput": None if self.throughput is None else vars(self.throughput),
+        }
+
+
+MEMORY_TERMS = ("weights", "gradients", "optimizer", "activations", "buffers", "total")

@@ -1,0 +1,169 @@
+"""An estimate for people: aligned, in units that are chosen to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from astrac.estimate.model import MEMORY_TERMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from astrac.estimate.model import Estimate
+
+ROWS = 12
+"""Layers and path segments that are shown; JSON has all."""
+
+
+def text(estimate: Estimate, title: str) -> str:
+    """The report of one estimate; ends with a line break."""
+    if estimate.fails is not None:
+        return f"{title}\n  the simulator would not finish: {estimate.fails}\n"
+    sections = (
+        _summary(estimate),
+        _classes(estimate),
+        _traffic(estimate),
+        _layers(estimate),
+        _path(estimate),
+        _memory(estimate),
+    )
+    body = "\n\n".join("\n".join(f"  {line}" for line in section) for section in sections if section)
+    return f"{title}\n{body}\n"
+
+
+def brief(estimate: Estimate) -> list[str]:
+    """The figures that follow a build."""
+    lines = [f"{'step time':<12}{duration(estimate.cycles / estimate.steps)}, {estimate.cycles:,} cycles of 1 ns"]
+    slowest = max(estimate.classes, key=lambda entry: entry.cycles, default=None)
+    if slowest is not None:
+        names = (("compute", "compute"), ("communication", "exposed communication"), ("memory", "memory"), ("bubble", "bubble"))
+        parts = [f"{word} {_share(getattr(slowest, name), slowest.cycles)}" for name, word in names if getattr(slowest, name)]
+        lines.append(f"{'of which':<12}{', '.join(parts)}")
+    if estimate.memory is not None:
+        lines.append(f"{'memory':<12}{size(estimate.memory.total)} a rank")
+    return lines
+
+
+def _summary(estimate: Estimate) -> list[str]:
+    lines = [f"{'step time':<12}{duration(estimate.cycles / estimate.steps)}"]
+    if estimate.steps > 1:
+        lines.append(f"{'run':<12}{duration(estimate.cycles)}, {estimate.steps} steps")
+    lines.append(f"{'cycles':<12}{estimate.cycles:,} (1 cycle = 1 ns) on {estimate.npus:,} NPUs")
+    speed = estimate.throughput
+    if speed is not None:
+        lines.append(f"{'samples':<12}{_three(speed.samples_per_second)}/s")
+        if speed.tokens_per_second is not None:
+            lines.append(f"{'tokens':<12}{_three(speed.tokens_per_second)}/s")
+        if speed.utilisation is not None:
+            lines.append(f"{'model FLOPs':<12}{scaled(speed.model_flops, 'FLOP')} a step, {speed.utilisation:.1%} of the peak")
+    if estimate.doubt is not None:
+        lines.append(f"{'note':<12}{estimate.doubt}")
+    return lines
+
+
+def _classes(estimate: Estimate) -> list[str]:
+    names = ("compute", "communication", "memory", "host", "bubble")
+    used = [name for name in names if any(getattr(entry, name) for entry in estimate.classes)]
+    heads = {"communication": "exposed communication"}
+    rows = [["ranks", "", "total", *(heads.get(name, name) for name in used)]]
+    for entry in estimate.classes:
+        shares = [f"{duration(getattr(entry, name))} {_share(getattr(entry, name), entry.cycles)}" for name in used]
+        rows.append([entry.name, f"{entry.ranks:,}", duration(entry.cycles), *shares])
+    return table(rows, left=1)
+
+
+def _traffic(estimate: Estimate) -> list[str]:
+    if not estimate.traffic:
+        return []
+    rows = [["exchange", "", "algorithm", "count", "bytes", "time", "wire alone"]]
+    for entry in estimate.traffic:
+        faster = " (beats the wire)" if entry.wire > entry.time else ""
+        wire = duration(entry.wire) + faster if entry.wire else ""
+        words = " ".join(entry.algorithms)
+        rows.append([entry.axis, entry.kind, words, f"{entry.count:,}", size(entry.bytes), duration(entry.time), wire])
+    return table(rows, left=3)
+
+
+def _layers(estimate: Estimate) -> list[str]:
+    if not estimate.layers:
+        return []
+    busiest = sorted(estimate.layers, key=lambda row: -(row.forward + row.backward + row.optimizer + row.communication))
+    shown = set(busiest[:ROWS])
+    rows = [["layer", "forward", "backward", "optimizer", "communication", "bytes"]]
+    rows += [
+        [row.name, *(duration(value) for value in (row.forward, row.backward, row.optimizer, row.communication)), size(row.bytes)]
+        for row in estimate.layers
+        if row in shown
+    ]
+    lines = table(rows, left=1)
+    rest = len(estimate.layers) - len(shown)
+    return [*lines, f"... and {rest} smaller ones (--format json has all)"] if rest else lines
+
+
+def _path(estimate: Estimate) -> list[str]:
+    if not estimate.path:
+        return []
+    rows = [["critical path", "time", "share", "pieces"]]
+    rows += [
+        [segment.what, duration(segment.time), _share(segment.time, estimate.cycles), f"{segment.count:,}"]
+        for segment in estimate.path[:ROWS]
+    ]
+    return table(rows, left=1)
+
+
+def _memory(estimate: Estimate) -> list[str]:
+    need = estimate.memory
+    if need is None:
+        return []
+    terms = [(name, getattr(need, name)) for name in MEMORY_TERMS]
+    rows = [["memory", "bytes"], *([name, size(value)] for name, value in terms if value)]
+    return table(rows, left=1)
+
+
+def table(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Columns aligned: the first `left` to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(_padded(row, widths, left)).rstrip() for row in rows]
+
+
+def _padded(row: Sequence[str], widths: Sequence[int], left: int) -> Iterable[str]:
+    for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        yield cell.ljust(width) if column < left else cell.rjust(width)
+
+
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"))
+_DECIMAL = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def duration(nanoseconds: float) -> str:
+    """A time in the largest unit that leaves a digit before the point."""
+    for factor, unit in _TIMES:
+        if nanoseconds >= factor:
+            return f"{_digits(nanoseconds / factor)} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def scaled(value: float, unit: str) -> str:
+    """A decimal multiple, `989 TFLOP`."""
+    for factor, prefix in _DECIMAL:
+        if value >= factor:
+            return f"{_digits(value / factor)} {prefix}{unit}"
+    return f"{_digits(value)} {unit}"
+
+
+def size(count: int) -> str:
+    """Bytes in decimal multiples."""
+    return scaled(count, "B") if count >= 1000 else f"{count} B"
+
+
+def _digits(value: float) -> str:
+    """Four significant digits."""
+    return f"{value:.{max(0, 3 - len(str(int(value))) + 1)}f}"
+
+
+def _three(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole if whole else 0:.0f}%"
