@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from astrac.bundle import Bundle, json_text, text_artifact
-from astrac.diagnostics import Diagnosed, Result
+from astrac.bundle import MANIFEST, Bundle, json_text, text_artifact
+from astrac.diagnostics import Diagnosed, Result, diagnostic
 from astrac.job import AxisGroup, Collective
-from astrac.targets import writer
+from astrac.targets import conform, writer
+from astrac.targets.astra_sim_2.names import describe
 from astrac.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from astrac.job import Box, Job
+    from astrac.job import Job
     from astrac.text_job import TextJob
 
 
@@ -52,31 +54,23 @@ def emit(
     head = {
         "$schema": "https://astrac.dev/schemas/artifacts/manifest.schema.json",
         "compiler": f"astrac {__version__}",
-        "inputs": dict(sorted(inputs)),
+        "inputs": [{"name": name, "digest": digest} for name, digest in sorted(inputs)],
         "commands": {target: target_writer.command(value) for target, (target_writer, value) in wanted.items()},
-        **({} if job is None else {"job": _described(job)}),
+        **({} if job is None else {"job": describe(job, _axis_groups(job))}),
     }
+    head = json.loads(json_text(head))
+    for violation in conform.violations({**head, "files": []}, "manifest"):
+        return Result(None, (diagnostic("AS911", f"`{MANIFEST}`: {violation.message}"),))
     return Result(Bundle(head, tuple(files)))
 
 
-def _described(job: Job) -> dict[str, Any]:
-    """The names that the traces do not hold: axes, groups by axes, and which ranks share a program."""
-    groups = dict.fromkeys(
-        op.group
-        for program in job.programs
-        for op in program.ops
-        if isinstance(op, Collective) and isinstance(op.group, AxisGroup)
+def _axis_groups(job: Job) -> tuple[AxisGroup, ...]:
+    """In order of appearance."""
+    return tuple(
+        dict.fromkeys(
+            op.group
+            for program in job.programs
+            for op in program.ops
+            if isinstance(op, Collective) and isinstance(op.group, AxisGroup)
+        )
     )
-    return {
-        "name": job.name,
-        "axes": [{"name": axis.name, "stride": axis.stride, "size": axis.size} for axis in job.axes],
-        "groups": [{"axes": group.axes, "only": group.only, "dimensions": group.dimensions} for group in groups],
-        "classes": [
-            {"program": members.program, "boxes": [_box(box, job) for box in members.boxes]} for members in job.classes
-        ],
-    }
-
-
-def _box(box: Box, job: Job) -> dict[str, tuple[int, ...]]:
-    """The axes that a box confines, and to which coordinates."""
-    return {axis.name: allowed for axis, allowed in zip(job.axes, box.coordinates, strict=True) if allowed is not None}

@@ -6,10 +6,71 @@ from astrac.codes.row import Code
 
 ROWS: tuple[Code, ...] = (
     Code(
+        "AS700",
+        "cannot read a file",
+        what="A file of a bundle is not there, is no regular file, is larger than such a file can be, is not UTF-8, or "
+        "is a link that leads out of its folder.",
+        why="What cannot be read cannot be checked.",
+    ),
+    Code(
+        "AS701",
+        "not JSON, not YAML",
+        what="A configuration file breaks the rules of its format, says one key twice, or uses what readers of the "
+        "format disagree about: anchors, tags, several documents.",
+        why="ASTRA-sim ends with the name of an exception, or takes one of the two values without a word.",
+        bad="# network.yml\ntopology: [ Ring\nnpus_count: [ 8 ]\n",
+        good="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",
+    ),
+    Code(
+        "AS702",
+        "a value that the simulator does not take",
+        what="A value of a configuration file has the wrong type, is no word of ASTRA-sim's, is out of bounds, or "
+        "a list does not have an entry for each dimension.",
+        why="Depending on the key ASTRA-sim stops, hangs, or runs as something else: `false` switches a feature on, "
+        "4.7 chunks are 4, dimensions without an algorithm take no part.",
+        bad="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8.0 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",
+        good="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",
+    ),
+    Code(
         "AS703",
         "number too large for a trace",
         what="A count of operations or bytes is negative or does not fit in 63 bits.",
         why="Chakra's attributes are 64-bit integers; the simulator would read another number.",
+    ),
+    Code(
+        "AS704",
+        "a key is missing",
+        what="A configuration file lacks a key without which ASTRA-sim stops or does what nobody can know.",
+        why="Missing chunks are a division by zero; a missing scheduling policy is whatever the memory held.",
+        bad="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\n",
+        good="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",
+    ),
+    Code(
+        "AS706",
+        "not a trace",
+        what="A trace is cut off, holds something else than messages of Chakra, does not begin with GlobalMetadata, or "
+        "has no node.",
+        why="ASTRA-sim runs what it could read of a trace that was cut off, and ends well; an empty one crashes it.",
+    ),
+    Code(
+        "AS707",
+        "a node that the simulator cannot run",
+        what="A node of a trace has a type that ASTRA-sim does not run, lacks an attribute, has a wrong one, or "
+        "names a rank that is not there; or two nodes have one id.",
+        why="ASTRA-sim aborts when the node's turn comes. Of two nodes with one id it forgets the first.",
+    ),
+    Code(
+        "AS708",
+        "which files?",
+        what="A folder does not hold exactly one network, one system and one set of traces, or an option is not one of "
+        "ASTRA-sim's.",
+        why="A guess would check, or price, another bundle than the one that runs. ASTRA-sim ignores unknown options.",
+    ),
+    Code(
+        "AS709",
+        "traces are missing",
+        what="The machine has more ranks than there are traces.",
+        why="ASTRA-sim stops at the first rank without a trace.",
     ),
     Code(
         "AS711",
@@ -28,6 +89,20 @@ ROWS: tuple[Code, ...] = (
         "not a folder of ours",
         what="The output folder is not empty and has no manifest that an earlier build wrote.",
         why="A build replaces the bundle in its folder, and must not replace what it did not make.",
+    ),
+    Code(
+        "AS714",
+        "a wrong communicator group",
+        what="A trace names a group that the group file does not define, a rank takes part in a group that it is not "
+        "in, or a group has a member that the machine does not have.",
+        why="ASTRA-sim stops or aborts.",
+    ),
+    Code(
+        "AS715",
+        "not modelled",
+        what="A file or an option asks for a part of ASTRA-sim that astrac does not know: a shared bus, tracking of "
+        "local memory, custom collectives, the rendezvous protocol.",
+        why="The estimate and the checks would be those of another run.",
     ),
     Code(
         "AS720",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from astrac.bundle import text_artifact
 from astrac.targets.astra_sim_2 import groups, keys, traces, write
+from astrac.targets.astra_sim_2.check import read_back
 
 if TYPE_CHECKING:
     from astrac.bundle import Artifact
@@ -16,21 +17,27 @@ _FOLDER = "astra-sim-2"
 
 
 def artifacts(job: Job, cycles: int | None) -> tuple[Artifact, ...]:
-    """network.yml, system.json, memory.json, comm_groups.json where there are groups, the traces, run.sh."""
+    """network.yml, system.json, memory.json, comm_groups.json where there are groups, the traces, run.sh.
+
+    Raises:
+        Diagnosed: AS703, AS910, AS911.
+    """
     texts = {
         keys.NETWORK: write.render_network(job.machine),
         keys.SYSTEM: write.render_system(job.machine),
         keys.MEMORY: write.render_memory(job.machine.memory),
     }
-    ids = groups.number(job).ids
-    if ids:
-        texts[keys.GROUPS] = write.render_groups(ids)
+    numbering = groups.number(job)
+    if numbering.ids:
+        texts[keys.GROUPS] = write.render_groups(numbering.ids)
+    path = f"{_FOLDER}/{keys.WORKLOAD}/{trace_name(job)}.{{rank}}.et"
+    of_ranks = tuple(traces.artifacts(job, numbering, path))
+    read_back(job, texts, numbering, of_ranks)
+    script = write.render_script(job.machine, command(job), cycles)
     return (
         *(text_artifact(f"{_FOLDER}/{name}", text) for name, text in texts.items()),
-        *traces.artifacts(job, f"{_FOLDER}/{keys.WORKLOAD}", trace_name(job)),
-        text_artifact(
-            f"{_FOLDER}/{keys.SCRIPT}", write.render_script(job.machine, command(job), cycles), executable=True
-        ),
+        *of_ranks,
+        text_artifact(f"{_FOLDER}/{keys.SCRIPT}", script, executable=True),
     )
 
 

@@ -1,7 +1,7 @@
 """Ops <-> the messages of a Chakra trace.
 
 A trace is a GlobalMetadata message and then a Node message for each op, every message led by its length as a varint.
-Fields and numbers are those of Chakra's public et_def.proto, of which only what ASTRA-sim reads is built here.
+Fields and numbers are those of Chakra's public et_def.proto.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
 
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.job import Collective, Compute, Load, Receive, Send, Store
@@ -26,7 +27,7 @@ _Field = descriptor_pb2.FieldDescriptorProto
 
 
 class _Shape(NamedTuple):
-    """A field of a message: number, type, whether it repeats, and whether it is one of the alternatives `value`."""
+    """A field of a message: number, type (a message where it has a name), whether it repeats, or is a `value`."""
 
     number: int
     type: int
@@ -35,24 +36,48 @@ class _Shape(NamedTuple):
     message: str = ""
 
 
+_SCALARS = (
+    "double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32",
+    "sfixed64", "bool", "string", "bytes",
+)  # fmt: skip
+"""An attribute's value is one of these or a list of one: `double_val` 3, `double_list` 4, `float_val` 5, ..."""
+
+
+def _scalar(name: str) -> int:
+    return int(getattr(_Field, f"TYPE_{name.upper()}"))
+
+
+def _message(number: int, name: str, *, repeated: bool = False, alternative: bool = False) -> _Shape:
+    return _Shape(number, _Field.TYPE_MESSAGE, repeated, alternative, name)
+
+
 _MESSAGES: dict[str, dict[str, _Shape]] = {
-    "BoolList": {"values": _Shape(1, _Field.TYPE_BOOL, repeated=True)},
+    **{f"{name.title()}List": {"values": _Shape(1, _scalar(name), repeated=True)} for name in _SCALARS},
     "AttributeProto": {
         "name": _Shape(1, _Field.TYPE_STRING),
-        "int64_val": _Shape(9, _Field.TYPE_INT64, alternative=True),
-        "bool_val": _Shape(27, _Field.TYPE_BOOL, alternative=True),
-        "bool_list": _Shape(28, _Field.TYPE_MESSAGE, alternative=True, message="BoolList"),
-        "string_val": _Shape(29, _Field.TYPE_STRING, alternative=True),
+        "doc_string": _Shape(2, _Field.TYPE_STRING),
+        **{f"{name}_val": _Shape(3 + 2 * at, _scalar(name), alternative=True) for at, name in enumerate(_SCALARS)},
+        **{
+            f"{name}_list": _message(4 + 2 * at, f"{name.title()}List", alternative=True)
+            for at, name in enumerate(_SCALARS)
+        },
     },
-    "GlobalMetadata": {"version": _Shape(1, _Field.TYPE_STRING)},
+    "GlobalMetadata": {
+        "version": _Shape(1, _Field.TYPE_STRING),
+        "attr": _message(2, "AttributeProto", repeated=True),
+    },
+    "IOInfo": {name: _Shape(at, _Field.TYPE_STRING) for at, name in enumerate(("values", "shapes", "types"), 1)},
     "Node": {
         "id": _Shape(1, _Field.TYPE_UINT64),
         "name": _Shape(2, _Field.TYPE_STRING),
         "type": _Shape(3, _Field.TYPE_INT32),
         "ctrl_deps": _Shape(4, _Field.TYPE_UINT64, repeated=True),
         "data_deps": _Shape(5, _Field.TYPE_UINT64, repeated=True),
+        "start_time_micros": _Shape(6, _Field.TYPE_UINT64),
         "duration_micros": _Shape(7, _Field.TYPE_UINT64),
-        "attr": _Shape(10, _Field.TYPE_MESSAGE, repeated=True, message="AttributeProto"),
+        "inputs": _message(8, "IOInfo"),
+        "outputs": _message(9, "IOInfo"),
+        "attr": _message(10, "AttributeProto", repeated=True),
     },
 }
 
@@ -96,6 +121,14 @@ def varint(value: int) -> bytes:
         value >>= 7
     octets.append(value)
     return bytes(octets)
+
+
+def parse(name: str, data: bytes) -> Any | None:
+    """A message of a kind, or None when the bytes are none; fields that it does not have are skipped, as elsewhere."""
+    try:
+        return _messages()[name].FromString(data)
+    except DecodeError:
+        return None
 
 
 def metadata() -> bytes:

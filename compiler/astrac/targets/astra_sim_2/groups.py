@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from astrac.job import AxisGroup, Collective, ListedGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from astrac.job import Axis, Group, Job
 
 
-def members(job: Job, group: AxisGroup, rank: int) -> tuple[int, ...]:
-    """The ranks of a rank's group, ascending."""
-    axes = tuple(job.axis(name) for name in group.axes)
+def members(axis: Callable[[str], Axis], group: AxisGroup, rank: int) -> tuple[int, ...]:
+    """The ranks of a rank's group, ascending; `axis` knows axes by name."""
+    axes = tuple(axis(name) for name in group.axes)
     base = rank - sum(axis.coordinate(rank) * axis.stride for axis in axes)
     digits = [
         [coordinate * axis.stride for coordinate in _coordinates(group, axis)]
@@ -79,7 +79,7 @@ def number(job: Job) -> Numbering:
         of_group = leaders[group] = {}
         for leader in sorted({_leader(job, group, rank) for rank in _users(job, programs)}):
             # The same ranks by another name are the same communicator.
-            of_group[leader] = ids.setdefault(members(job, group, leader), free)
+            of_group[leader] = ids.setdefault(members(job.axis, group, leader), free)
             free = max(free, of_group[leader] + 1)
     return Numbering(job, ids, leaders)
 

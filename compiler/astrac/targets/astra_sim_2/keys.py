@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from astrac.job import Kind
+from astrac.job import Kind, MemoryType
 
 NETWORK = "network.yml"
 SYSTEM = "system.json"
@@ -49,3 +49,13 @@ MEMORY_KEYS: dict[str, str] = {
     "num-npus-per-node": "npus_per_node",
 }
 """Of memory.json and the attribute of `RemoteMemory` that each fills."""
+
+
+def memory_attributes(kind: MemoryType) -> tuple[str, ...]:
+    """Attributes of `RemoteMemory` that the simulator reads for a type of memory."""
+    return {
+        MemoryType.NONE: ("type",),
+        MemoryType.PER_NPU: ("type", "latency", "bandwidth"),
+        MemoryType.POOL: ("type", "latency", "bandwidth"),
+        MemoryType.PER_NODE: ("type", "latency", "bandwidth", "nodes", "npus_per_node"),
+    }[kind]

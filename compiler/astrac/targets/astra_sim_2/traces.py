@@ -73,9 +73,14 @@ class _Template:
         return self._layouts[lengths]
 
 
-def artifacts(job: Job, folder: str, name: str) -> Iterator[Artifact]:
-    """The traces of all ranks, ordered by their lowest rank; ranks with equal bytes share an artifact."""
-    numbering = groups.number(job)
+def artifacts(job: Job, numbering: groups.Numbering, path: str) -> Iterator[Artifact]:
+    """The traces of all ranks, ordered by their lowest rank; ranks with equal bytes share an artifact.
+
+    Args:
+        job: its programs and classes.
+        numbering: of its groups.
+        path: with `{rank}` in it.
+    """
     shares: dict[tuple[int, _Values], list[int]] = {}
     templates = [_encode(program, len(job.machine.dimensions)) for program in job.programs]
     for members in job.classes:
@@ -85,7 +90,7 @@ def artifacts(job: Job, folder: str, name: str) -> Iterator[Artifact]:
             shares.setdefault((members.program, values), []).append(rank)
     for (program, values), ranks in sorted(shares.items(), key=lambda share: min(share[1])):
         yield Artifact(
-            path=f"{folder}/{name}.{{rank}}.et",
+            path=path,
             ranks=tuple(sorted(ranks)),
             size=templates[program].size(values),
             chunks=partial(_chunks, templates[program], values),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.bundle import json_text
-from astrac.job import IMPLEMENTED, MemoryType
+from astrac.job import IMPLEMENTED
 from astrac.targets import templates
 from astrac.targets.astra_sim_2 import keys
 
@@ -33,13 +33,8 @@ def render_system(machine: Machine) -> str:
 
 def render_memory(memory: RemoteMemory) -> str:
     """memory.json; only the keys that its type makes the simulator read."""
-    wanted = {
-        MemoryType.NONE: 1,
-        MemoryType.PER_NPU: 3,
-        MemoryType.POOL: 3,
-        MemoryType.PER_NODE: 5,
-    }[memory.type]
-    values = {key: getattr(memory, attribute) for key, attribute in list(keys.MEMORY_KEYS.items())[:wanted]}
+    wanted = keys.memory_attributes(memory.type)
+    values = {key: getattr(memory, attribute) for key, attribute in keys.MEMORY_KEYS.items() if attribute in wanted}
     return json_text(values | {"memory-type": memory.type.value})
 
 

@@ -1,0 +1,103 @@
+"""Reading files of unknown making in bounded time and memory: regular ones, of a sane size, inside their folder."""
+
+from __future__ import annotations
+
+import stat
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from astrac.diagnostics import Diagnosed, Result, diagnostic
+from astrac.source import Source
+from astrac.targets.astra_sim_2.decode import Decoder
+from astrac.targets.placed import MAX_JSON
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from astrac.diagnostics import Diagnostic
+    from astrac.job import ListedGroup, Machine, Program
+    from astrac.read.files import Files
+    from astrac.targets.astra_sim_2.decode import Trace
+    from astrac.targets.astra_sim_2.names import Names
+
+MAX_TRACE = 256 << 20
+MAX_FINDINGS = 10
+"""A folder of a thousand broken traces is told about by its first ones."""
+
+
+def text(path: Path, files: Files | None = None) -> Source:
+    """A text file as it is shown; AS700 when it is none."""
+    data = _bytes(path, None if files is None else files.inside, MAX_JSON)[0]
+    try:
+        return Source(str(path), data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise Diagnosed(diagnostic("AS700", f"`{path}` is not UTF-8: byte {error.start}")) from None
+
+
+def traces(
+    files: Files, machine: Machine, groups: dict[int, ListedGroup], names: Names | None
+) -> Result[list[Program]]:
+    """The programs of all ranks; equal ones are one object, and a file with many names is read once."""
+    decoder = Decoder(machine, groups, names)
+    known: dict[object, Trace] = {}
+    programs: list[Program] = []
+    found: list[Diagnostic] = []
+    missing: list[int] = []
+    for rank in range(machine.npus):
+        path = files.workload.with_name(f"{files.workload.name}.{rank}.et")
+        try:
+            trace = _trace(path, files, rank, decoder, known)
+        except FileNotFoundError:
+            missing.append(rank)
+            continue
+        except Diagnosed as stop:
+            found.append(stop.diagnostic)
+            if len(found) == MAX_FINDINGS:
+                break
+            continue
+        programs.append(trace.program)
+    if missing:
+        named = files.workload.name
+        first = f"`{named}.{missing[0]}.et` is missing"
+        more = f", and {len(missing) - 1} others of {machine.npus}" if len(missing) > 1 else f" of {machine.npus}"
+        found.insert(0, diagnostic("AS709", f"the trace {first}{more}"))
+    return Result(None, tuple(found)) if found else Result(programs)
+
+
+def _trace(path: Path, files: Files, rank: int, decoder: Decoder, known: dict[object, Trace]) -> Trace:
+    status = path.stat()
+    inode = (status.st_dev, status.st_ino)
+    trace = known.get(inode)
+    if trace is None:
+        data, status = _bytes(path, files.inside, MAX_TRACE)
+        digest = blake2b(data).digest()
+        trace = known.get(digest)
+        if trace is None:
+            trace = decoder.trace(data, rank, Source(str(path)))
+            if not trace.depends:
+                known[digest] = trace
+        if not trace.depends:
+            known[inode] = trace
+    decoder.check_members(trace, rank, Source(str(path)))
+    return trace
+
+
+def _bytes(path: Path, inside: Path | None, limit: int) -> tuple[bytes, os.stat_result]:
+    """The content of a regular file; FileNotFoundError is the caller's for traces."""
+    try:
+        if inside is not None and not path.resolve().is_relative_to(inside.resolve()):
+            raise Diagnosed(diagnostic("AS700", f"`{path}` leads out of the folder `{inside}`"))
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise Diagnosed(diagnostic("AS700", f"`{path}` is not a file"))
+        if status.st_size > limit:
+            raise Diagnosed(diagnostic("AS700", f"`{path}` is larger than {limit >> 20} MiB"))
+        return path.read_bytes(), status
+    except FileNotFoundError:
+        if path.suffix == ".et":
+            raise
+        raise Diagnosed(diagnostic("AS700", f"`{path}` does not exist")) from None
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name that no file can have
+        words = getattr(error, "strerror", None) or str(error)
+        raise Diagnosed(diagnostic("AS700", f"cannot read `{path}`: {words.lower()}")) from None
