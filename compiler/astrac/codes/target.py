@@ -105,6 +105,12 @@ ROWS: tuple[Code, ...] = (
         why="The estimate and the checks would be those of another run.",
     ),
     Code(
+        "AS716",
+        "not a line of a trace",
+        what="A line that is to be encoded is not JSON, or no message of Chakra; `astrac decode` shows how they look.",
+        why="There is nothing that it could mean in a trace.",
+    ),
+    Code(
         "AS720",
         "not JSON",
         what="The text is not JSON: the message says what is wrong at the place.",

@@ -123,6 +123,11 @@ def varint(value: int) -> bytes:
     return bytes(octets)
 
 
+def message(name: str) -> Any:
+    """An empty message of a kind."""
+    return _messages()[name]()
+
+
 def parse(name: str, data: bytes) -> Any | None:
     """A message of a kind, or None when the bytes are none; fields that it does not have are skipped, as elsewhere."""
     try:
