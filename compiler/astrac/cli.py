@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from astrac import api
+from astrac.api import checking
 from astrac.codes import CODES, Severity
 from astrac.diagnostics import Diagnostic, has_errors
 from astrac.render import FORMATS, render
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from astrac.api import Compiled
+    from astrac.api.compiling import Compiled
     from astrac.diagnostics import Result
 
 STANDARD_INPUT = "-"
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="astrac",
-        description="Compiles .astra specs into ASTRA-sim bundles, with an estimate that equals the simulator's result.",
+        description="Compiles .astra specs into ASTRA-sim bundles, with an estimate that equals the simulator's.",
         epilog="`astrac COMMAND --help` shows an example of each.",
     )
     parser.add_argument("--version", action="version", version=f"astrac {__version__}")
@@ -98,8 +98,8 @@ def _declare_format(parser: ArgumentParser, *choices: str) -> None:
     parser.add_argument("--format", choices=choices, default=choices[0], help="of the output (default: %(default)s)")
 
 
-def _variant(options: Namespace, targets: tuple[str, ...] = ()) -> api.Options:
-    return api.Options(
+def _variant(options: Namespace, targets: tuple[str, ...] = ()) -> checking.Options:
+    return checking.Options(
         profile=options.profile,
         settings=tuple(options.set),
         point=options.point,
@@ -111,9 +111,9 @@ def _variant(options: Namespace, targets: tuple[str, ...] = ()) -> api.Options:
 def _read(path: str) -> bytes:
     """A file, or the standard input for `-`."""
     if path == STANDARD_INPUT:
-        return sys.stdin.buffer.read(api.MAX_SPEC_BYTES + 1)
+        return sys.stdin.buffer.read(checking.MAX_SPEC_BYTES + 1)
     try:
-        return api.read_spec(path)
+        return checking.read(path)
     except OSError as error:
         raise Usage(f"cannot read {path}: {(error.strerror or 'failed').lower()}") from None
 
@@ -139,15 +139,17 @@ def _declare_check(parser: ArgumentParser) -> None:
 
 
 def _run_check(options: Namespace) -> int:
+    from astrac.document import to_json
+
     findings: list[Diagnostic] = []
     files = list(_specs(options.files))
     for path in files:
-        result = api.check(_shown(path), _read(path), _variant(options))
+        result = checking.check(_shown(path), _read(path), _variant(options))
         points = result.value or ()
         findings += [*result.diagnostics, *(finding for point in points for finding in point.diagnostics)]
         if options.print:
             for point in points:
-                print(api.elaborated(point))
+                print(to_json(point.document.tree))
     _report(findings, options.format, errors_to="stdout")
     if options.format == "text" and not options.print:
         print(_verdict(findings, len(files)))
@@ -185,14 +187,22 @@ def _declare_build(parser: ArgumentParser) -> None:
     parser.add_argument("spec", metavar="SPEC", help="a .astra spec, or - for standard input")
     parser.add_argument("-o", "--output", metavar="DIR", help="the bundle's folder (default: out/NAME)")
     parser.add_argument(
-        "--target", choices=sorted(TARGETS), action="append", default=[], help="only this simulator (default: all that can)"
+        "--target",
+        choices=sorted(TARGETS),
+        action="append",
+        default=[],
+        help="only this simulator (default: all that can)",
     )
-    parser.add_argument("--copy", action="store_true", help="write equal traces as files of their own, not as hard links")
+    parser.add_argument(
+        "--copy", action="store_true", help="write equal traces as files of their own, not as hard links"
+    )
     parser.add_argument("--strict", action="store_true", help="an ONNX operator that is not known is an error")
     _declare_variant(parser)
 
 
 def _run_build(options: Namespace) -> int:
+    from astrac.api import compiling, showing
+
     name = "stdin" if options.spec == STANDARD_INPUT else Path(options.spec).name.removesuffix(".astra")
     top = Path(options.output or Path("out") / name)
     status = 0
@@ -202,17 +212,19 @@ def _run_build(options: Namespace) -> int:
             status = 1
             continue
         folder = top / result.value.name if result.value.name else top
-        print(api.announcement(result.value, str(folder)))
-        written = api.write(result.value, folder, copy=options.copy)
+        print(showing.announcement(result.value, str(folder)))
+        written = compiling.write(result.value, folder, copy=options.copy)
         _report(written.diagnostics)
         status |= int(written.value is None)
         if written.value is not None:
-            print(api.summary(result.value, str(folder)))
+            print(showing.summary(result.value, str(folder)))
     return status
 
 
-def _compiled(path: str, options: api.Options) -> tuple[Result[Compiled], ...]:
-    return api.compile_data(_shown(path), _read(path), options)
+def _compiled(path: str, options: checking.Options) -> tuple[Result[Compiled], ...]:
+    from astrac.api import compiling
+
+    return compiling.compile_data(_shown(path), _read(path), options)
 
 
 # -- estimate
@@ -225,6 +237,8 @@ def _declare_estimate(parser: ArgumentParser) -> None:
 
 
 def _run_estimate(options: Namespace) -> int:
+    from astrac.api import showing
+
     status = 0
     rows: list[tuple[str, Compiled]] = []
     for path in options.specs:
@@ -234,13 +248,13 @@ def _run_estimate(options: Namespace) -> int:
             if result.value is not None:
                 rows.append((_shown(path), result.value))
     if options.format == "csv":
-        sys.stdout.write(api.estimates_csv(rows))
+        sys.stdout.write(showing.estimates_csv(rows))
     elif options.format == "json":
         several = len(options.specs) > 1 or len(rows) > 1
         for _, compiled in rows:
             print(json.dumps(compiled.estimate.as_json(), indent=None if several else 2))
     else:
-        sys.stdout.write("\n".join(api.report(path, compiled) for path, compiled in rows))
+        sys.stdout.write("\n".join(showing.report(path, compiled) for path, compiled in rows))
     return status
 
 
@@ -249,10 +263,14 @@ def _run_estimate(options: Namespace) -> int:
 
 def _declare_layers(parser: ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="an ONNX file, zoo:NAME, or a .astra spec")
-    parser.add_argument("--weights-only", action="store_true", help="only layers with a matrix or kernel, without biases")
+    parser.add_argument(
+        "--weights-only", action="store_true", help="only layers with a matrix or kernel, without biases"
+    )
     parser.add_argument("--all", action="store_true", help="also layers without weights and MACs")
     parser.add_argument("--batch", type=_positive, metavar="N", help="samples (default: the file's, or 1)")
-    parser.add_argument("--bind", action="append", default=[], metavar="NAME=VALUE", help="value of a symbolic dimension")
+    parser.add_argument(
+        "--bind", action="append", default=[], metavar="NAME=VALUE", help="value of a symbolic dimension"
+    )
     parser.add_argument("--tie", action="append", default=[], metavar="A=B", help="two weights that are one tensor")
     parser.add_argument("--strict", action="store_true", help="an operator that is not known is an error")
     parser.add_argument("--compare", action="store_true", help="show two models side by side")
@@ -276,6 +294,9 @@ def _pairs(texts: Iterable[str], option: str) -> list[tuple[str, str]]:
 
 
 def _run_layers(options: Namespace) -> int:
+    from astrac.api import compiling
+    from astrac.layers import table
+
     if options.compare != (len(options.models) == 2):
         raise Usage("--compare takes two models, and only --compare takes two")
     models = []
@@ -286,7 +307,7 @@ def _run_layers(options: Namespace) -> int:
         except argparse.ArgumentTypeError as error:
             raise Usage(f"--bind {name}: {error}") from None
     for path in options.models:
-        result = api.layers(
+        result = compiling.layers(
             path,
             _read(path) if path == STANDARD_INPUT or path.endswith(".astra") else None,
             _variant(options),
@@ -298,8 +319,6 @@ def _run_layers(options: Namespace) -> int:
         if result.value is None or has_errors(result.diagnostics):
             return 1
         models.append(result.value)
-    from astrac.layers import table
-
     if options.compare:
         sys.stdout.write(table.compare(*models))
     else:
@@ -325,7 +344,9 @@ def _run_explain(options: Namespace) -> int:
     if wanted not in CODES:
         guess = nearest(wanted, CODES, 0.7)
         raise Usage(f"no code `{options.code}`" + (f", did you mean `{guess}`?" if guess else "; `--list` shows all"))
-    sys.stdout.write(api.page(wanted))
+    from astrac.api import showing
+
+    sys.stdout.write(showing.page(wanted))
     return 0
 
 
@@ -334,11 +355,13 @@ def _declare_docs(parser: ArgumentParser) -> None:
 
 
 def _run_docs(options: Namespace) -> int:
-    stale = api.stale_references()
+    from astrac.api import references
+
+    stale = references.stale_references()
     for path in stale:
         print(f"{path} is {'not what the schemas say: run `astrac docs`' if options.check else 'written anew'}")
     if not options.check:
-        api.write_references()
+        references.write_references()
     return int(options.check and bool(stale))
 
 

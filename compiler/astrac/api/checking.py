@@ -1,0 +1,187 @@
+"""From text to a checked Spec: what every command begins with, so it imports no more than it needs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from astrac import resources, syntax
+from astrac.construct import construct
+from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
+from astrac.elaborate import elaborate
+from astrac.parse import parse
+from astrac.resolve import resolve
+from astrac.rules import rules
+from astrac.source import Source
+from astrac.validate import validate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from astrac.document import Document
+    from astrac.spec import Spec
+
+T = TypeVar("T")
+
+MAX_SPEC_BYTES = 16 * 2**20
+"""Specs are short; a file beyond this is something else."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a command line says about a compilation.
+
+    Attributes:
+        profile: overlay of the spec, by name.
+        settings: `path=value` texts, laid over the spec last.
+        point: of the sweep, by name; None for all.
+        targets: words of `targets.TARGETS`; () for all that can say the spec.
+        strict: an unknown ONNX operator is an error.
+    """
+
+    profile: str | None = None
+    settings: tuple[str, ...] = ()
+    point: str | None = None
+    targets: tuple[str, ...] = ()
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One variant of a spec, as far as it could be checked without a model.
+
+    Attributes:
+        document: elaborated.
+        spec: None where errors stand in the way, or for a library.
+        diagnostics: of this variant alone.
+    """
+
+    document: Document
+    spec: Spec | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+class Stop(Exception):  # noqa: N818 - ends a chain, is no error of the program
+    """Errors between two passes."""
+
+
+class Chain:
+    """Runs passes one after the other and keeps what they found."""
+
+    def __init__(self) -> None:
+        self.found: list[Diagnostic] = []
+
+    def take(self, result: Result[T]) -> T:
+        """The value of a pass; what it found is kept. Raises Stop when that is an error."""
+        self.found += result.diagnostics
+        if result.value is None or has_errors(result.diagnostics):
+            raise Stop
+        return result.value
+
+    def note(self, findings: Iterable[Diagnostic]) -> None:
+        """Findings without a value; raises Stop when there is an error among them."""
+        findings = tuple(findings)
+        self.found += findings
+        if has_errors(findings):
+            raise Stop
+
+
+# -- text to Spec
+
+
+def read(path: str) -> bytes:
+    """The bytes of a spec or of a file that one uses; `std/...` is the shipped library.
+
+    Raises:
+        OSError: it cannot be read, or is too large to be a spec.
+    """
+    if path.startswith("std/"):
+        return resources.resource("specs", *path.split("/")).read_bytes()
+    with Path(path).open("rb") as file:
+        data = file.read(MAX_SPEC_BYTES + 1)
+    if len(data) > MAX_SPEC_BYTES:
+        raise OSError(27, f"more than {MAX_SPEC_BYTES // 2**20} MiB")
+    return data
+
+
+@dataclass
+class Inputs:
+    """Everything that a compilation reads, by the name that the manifest gives it, with its digest."""
+
+    digests: dict[str, str]
+
+    def load(self, path: str) -> Result[syntax.File]:
+        """A file that a spec uses; raises OSError."""
+        data = read(path)
+        self.add(path, data)
+        return parse(path, data)
+
+    def add(self, path: str, data: bytes) -> None:
+        """A file by its base name, a shipped one by its path in the library."""
+        name = path if path.startswith("std/") else Path(path).name
+        self.digests[name] = "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def _settings(texts: Sequence[str]) -> Result[tuple[syntax.Attribute, ...]]:
+    """What `--set path=value` says, as attributes; the value is read as in a spec."""
+    found: list[syntax.Attribute] = []
+    for text in texts:
+        key, equals, value = text.partition("=")
+        parsed = parse("--set", f"{key.strip()}: {value}".encode()) if equals else None
+        items = () if parsed is None or parsed.value is None else parsed.value.items
+        if parsed is not None and has_errors(parsed.diagnostics):
+            return Result(None, parsed.diagnostics)
+        if len(items) != 1 or not isinstance(items[0], syntax.Attribute):
+            place = Source("--set", text).span(0, len(text))
+            return Result(None, (diagnostic("AS232", "`--set` takes `path=value`", place),))
+        found.append(items[0])
+    return Result(tuple(found))
+
+
+def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = None) -> Result[tuple[Document, ...]]:
+    """The elaborated and validated documents of a spec: one for each point of its sweep that is wanted."""
+    chain, inputs = Chain(), inputs or Inputs({})
+    try:
+        file = chain.take(parse(name, data))
+        closed = chain.take(resolve(file, inputs.load, options.profile, chain.take(_settings(options.settings))))
+        documents = [_document(variant, chain) for variant in closed if options.point in (None, variant.name)]
+        if not documents:
+            chain.note((_no_point(file.source, options.point, [variant.name for variant in closed]),))
+    except Stop:
+        return Result(None, tuple(chain.found))
+    return Result(tuple(document for document in documents if not document.excluded), tuple(chain.found))
+
+
+def _document(variant: syntax.Variant, chain: Chain) -> Document:
+    elaborated = elaborate(variant)
+    assert elaborated.value is not None
+    chain.found += elaborated.diagnostics
+    chain.found += validate(elaborated.value).diagnostics
+    return elaborated.value
+
+
+def _no_point(source: Source, point: str | None, known: Sequence[str]) -> Diagnostic:
+    hints = (f"there are: {', '.join(known)}",) if any(known) else ("the spec sweeps nothing",)
+    return diagnostic("AS230", f"the sweep has no point `{point}`", source.whole(), hints=hints)
+
+
+DEFAULTS = Options()
+
+
+def check(
+    name: str, data: bytes, options: Options = DEFAULTS, inputs: Inputs | None = None
+) -> Result[tuple[Checked, ...]]:
+    """A spec or a library of blocks, checked as far as it can be without reading a model; writes nothing."""
+    documents = variants(name, data, options, inputs)
+    if documents.value is None or has_errors(documents.diagnostics):
+        return Result(None, documents.diagnostics)
+    return Result(tuple(_checked(document) for document in documents.value), documents.diagnostics)
+
+
+def _checked(document: Document) -> Checked:
+    if not document.is_spec:
+        return Checked(document, None, ())
+    spec = construct(document)
+    return Checked(document, spec, rules(spec, document.near))

@@ -1,0 +1,263 @@
+"""From a checked Spec to its bundle and its estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from astrac.api.checking import DEFAULTS, Chain, Checked, Inputs, Options, Stop, check, read
+from astrac.bundle import write as write_bundle
+from astrac.compute import cost_function
+from astrac.compute.profile import PHASES, missing_times, read_times
+from astrac.diagnostics import Diagnostic, Result, diagnostic
+from astrac.emit import emit
+from astrac.estimate import estimate
+from astrac.layers.transformer import read_transformer
+from astrac.lower import lower
+from astrac.model import Model
+from astrac.player.text import play
+from astrac.schedule import schedule
+from astrac.source import Source
+from astrac.strategies.placement import place
+from astrac.targets.astra_sim_1.translate import translate
+from astrac.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from astrac.bundle import Bundle
+    from astrac.compute import Cost
+    from astrac.document import Document
+    from astrac.estimate import Estimate
+    from astrac.job import Job
+    from astrac.plan import Plan
+    from astrac.spec import Spec
+    from astrac.text_job import TextJob
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One variant of a spec, compiled.
+
+    Attributes:
+        document, spec, model, plan, job: what the passes made of it, one after the other.
+        text_job: for ASTRA-sim 1.0, None where it cannot say the spec.
+        estimate: of the training step.
+        bundle: the files, not yet written.
+        diagnostics: warnings and notes.
+    """
+
+    document: Document
+    spec: Spec
+    model: Model
+    plan: Plan
+    job: Job
+    text_job: TextJob | None
+    estimate: Estimate
+    bundle: Bundle
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the sweep's point; empty where nothing is swept."""
+        return self.document.name
+
+
+def compile_data(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Result[Compiled], ...]:
+    """Every wanted point of a spec, compiled in memory; one result each, or a single one for errors before that."""
+    inputs = Inputs({})
+    inputs.add(name, data)
+    checked = check(name, data, options, inputs)
+    if checked.value is None:
+        return (Result(None, checked.diagnostics),)
+    return tuple(_compile(point, checked.diagnostics, options, Inputs(dict(inputs.digests))) for point in checked.value)
+
+
+def compile_spec(path: str | Path, options: Options = DEFAULTS) -> Result[Compiled]:
+    """Compiles one spec in memory.
+
+    Args:
+        path: of a `.astra` file.
+        options: profile, settings, the sweep's point, targets.
+
+    Returns:
+        The compilation, absent when a diagnostic is an error. A spec with a sweep needs `options.point`.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    results = compile_data(str(path), Path(path).read_bytes(), options)
+    if len(results) > 1:
+        names = ", ".join(result.value.name for result in results if result.value is not None)
+        source = Source(str(path))
+        return Result(None, (diagnostic("AS230", f"the spec sweeps: choose a point of {names}", source.whole()),))
+    return results[0]
+
+
+def _compile(checked: Checked, before: tuple[Diagnostic, ...], options: Options, inputs: Inputs) -> Result[Compiled]:
+    chain = Chain()
+    try:
+        chain.note((*before, *checked.diagnostics))
+        return Result(_compiled(checked, options, inputs, chain), tuple(chain.found))
+    except Stop:
+        return Result(None, tuple(chain.found))
+
+
+def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Compiled:
+
+    document, spec = checked.document, checked.spec
+    if spec is None:
+        chain.note((_library(document),))
+    assert spec is not None
+    model, plan, job = _lowered(spec, document, options, inputs, chain)
+    numbers = chain.take(_estimated(job, plan, document))
+    text_job, cycles = None, {"astra-sim-2": numbers.cycles}
+    if "astra-sim-1" in options.targets or not options.targets:
+        translated = translate(plan, job.machine, document.near)
+        if translated.value is None and options.targets:
+            chain.note(translated.diagnostics)
+        text_job = translated.value
+    text_cycles = None if text_job is None else _text_cycles(text_job)
+    if text_cycles is not None:
+        cycles["astra-sim-1"] = text_cycles
+    wants_traces = not options.targets or "astra-sim-2" in options.targets
+    bundle = chain.take(
+        emit(
+            job if wants_traces else None,
+            text_job,
+            estimate=numbers.as_json(),
+            cycles=cycles,
+            inputs=inputs.digests.items(),
+        )
+    )
+    return Compiled(document, spec, model, plan, job, text_job, numbers, bundle, tuple(chain.found))
+
+
+def _lowered(spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain) -> tuple[Model, Plan, Job]:
+
+    model = _model(spec, document, options, inputs, chain)
+    plan = chain.take(lower(spec, model, _cost(spec, document, model, inputs, chain), document.near))
+    job = chain.take(schedule(plan))
+    chain.note(verify(job, document.near))
+    return model, plan, job
+
+
+def _model(spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain) -> Model:
+    """The layers of one micro-batch."""
+    name = spec.model.name or "model"
+    if spec.model.transformer is not None:
+        return read_transformer(spec.model.transformer, name, _micro_batch(spec))
+    if spec.model.onnx is None:
+        return Model(name, (), 1)
+
+    from astrac.layers.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
+
+    span = document.near("/model/onnx")
+    path = spec.model.onnx
+    bind = spec.model.bind
+    model = chain.take(
+        read_model(
+            name,
+            path if path.startswith("zoo:") else str(Path(span.source.name).parent / path),
+            bind={} if bind is None else dict(bind),
+            inputs={entry.name: tuple(entry.shape) for entry in spec.model.inputs or ()},
+            batch=_micro_batch(spec),
+            ties=tuple((pair[0], pair[1]) for pair in spec.model.tie or ()),
+            strict=options.strict,
+            span=span,
+        )
+    )
+    inputs.digests[path if path.startswith("zoo:") else Path(path).name] = model.digest
+    return model
+
+
+def _micro_batch(spec: Spec) -> int:
+    """Samples at once; by default all that a rank has of a step."""
+    assert spec.training is not None
+    degrees = place(spec).degrees
+    return spec.training.micro_batch or spec.training.global_batch // (degrees["data"] * degrees["expert"])
+
+
+def _cost(spec: Spec, document: Document, model: Model, inputs: Inputs, chain: Chain) -> Cost:
+    """The cost function that the spec asks for; reads measured times."""
+    if spec.model.times is None:
+        return cost_function(spec.hardware)
+
+    span = document.near("/model/times")
+    path = Path(span.source.name).parent / spec.model.times
+    try:
+        data = read(str(path))
+        source = Source(str(path), data.decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (getattr(error, "strerror", None) or "not UTF-8").lower()
+        chain.note((diagnostic("AS655", f"cannot read the times `{spec.model.times}`: {reason}", span),))
+        raise Stop from None
+    inputs.add(spec.model.times, data)
+    times = chain.take(read_times(source, model))
+    learns = spec.training is not None and spec.training.pass_ == "training"
+    if spec.model.times_rest == "error":
+        chain.note(missing_times(source, times, model.layers, PHASES if learns else PHASES[:1]))
+    return cost_function(spec.hardware, times)
+
+
+def _estimated(job: Job, plan: Plan | None, document: Document) -> Result[Estimate]:
+    """The estimate, and whether what it needs fits into memory; a schedule of ours that does not end is our bug."""
+    result = estimate(job, plan)
+    assert result.value is not None
+    found = list(result.diagnostics)
+    if result.value.fails is not None:
+        found.append(diagnostic("AS921", result.value.fails, document.near("")))
+    return Result(result.value, tuple(found))
+
+
+def _text_cycles(job: TextJob) -> int | None:
+
+    return play(job).cycles
+
+
+def layers(
+    path: str,
+    data: bytes | None,
+    options: Options = DEFAULTS,
+    *,
+    batch: int | None = None,
+    bind: dict[str, int] | None = None,
+    ties: Sequence[tuple[str, str]] = (),
+) -> Result[Model]:
+    """The layers of a model file, of `zoo:NAME`, or of the model of a spec.
+
+    Args:
+        path: as the user wrote it.
+        data: the content of a spec, None for a model.
+        options: of a spec.
+        batch: samples, of a model file.
+        bind: symbolic dimensions, of a model file.
+        ties: pairs of weights that are one, of a model file.
+    """
+    if data is None:
+        return read_model(Path(path).stem, path, bind=bind, batch=batch, ties=ties, strict=options.strict)
+    inputs = Inputs({})
+    checked = check(path, data, options, inputs)
+    chain = Chain()
+    try:
+        points = chain.take(checked)
+        point = points[0]
+        chain.note(point.diagnostics)
+        if point.spec is None:
+            chain.note(
+                (diagnostic("AS231", "the file is a library of blocks, not a spec", point.document.source.whole()),)
+            )
+        assert point.spec is not None
+        return Result(_model(point.spec, point.document, options, inputs, chain), tuple(chain.found))
+    except Stop:
+        return Result(None, tuple(chain.found))
+
+
+def write(compiled: Compiled, folder: str | Path, *, copy: bool = False) -> Result[Path]:
+    """Puts the bundle into a folder, whole or not at all."""
+    return write_bundle(compiled.bundle, folder, copy=copy)
+
+
+def _library(document: Document) -> Diagnostic:
+    return diagnostic("AS231", "the file is a library of blocks, not a spec", document.source.whole())

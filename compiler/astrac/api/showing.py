@@ -1,0 +1,70 @@
+"""What commands say of a compilation."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from astrac.codes import CODES
+from astrac.estimate.text import brief, size, text
+from astrac.targets import TARGETS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from astrac.api.compiling import Compiled
+
+
+def announcement(compiled: Compiled, folder: str) -> str:
+    """One line before anything is written: where, how many files, how many bytes."""
+    files = sum(max(1, len(artifact.ranks)) for artifact in compiled.bundle.artifacts)
+    stored = sum(artifact.size for artifact in compiled.bundle.artifacts)
+    return f"bundle      {folder}: {files:,} files for {compiled.job.machine.npus:,} ranks, {size(stored)}"
+
+
+def summary(compiled: Compiled, folder: str) -> str:
+    """What was built, what it will take, and how to run it."""
+    built = [name for name in TARGETS if any(a.path.startswith(f"{name}/") for a in compiled.bundle.artifacts)]
+    runs = [
+        f"run         {TARGETS[name].variable}=PATH_OF_{TARGETS[name].variable} {folder}/{name}/run.sh"
+        for name in built
+    ]
+    return "\n".join([*brief(compiled.estimate), *runs])
+
+
+def report(path: str, compiled: Compiled) -> str:
+    """The estimate for people."""
+    return text(compiled.estimate, f"{path} {compiled.name}".strip())
+
+
+def estimates_csv(rows: Sequence[tuple[str, Compiled]]) -> str:
+    """One row a spec and point: what the sweep chose, then the figures."""
+    keys = list(dict.fromkeys(key for _, compiled in rows for key, _ in compiled.document.point))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    figures = ("cycles_max", "step_time_ns", "compute_ns", "exposed_communication_ns", "bubble_ns", "memory_bytes")
+    writer.writerow(["spec", "point", *keys, *figures])
+    for path, compiled in rows:
+        chosen = dict(compiled.document.point)
+        values = compiled.estimate
+        slowest = max(values.classes, key=lambda entry: entry.cycles, default=None)
+        shares = ("", "", "") if slowest is None else (slowest.compute, slowest.communication, slowest.bubble)
+        need = "" if values.memory is None else values.memory.total
+        picked = (chosen.get(key, "") for key in keys)
+        writer.writerow([path, compiled.name, *picked, values.cycles, values.cycles / values.steps, *shares, need])
+    return out.getvalue()
+
+
+def page(code: str) -> str:
+    """The page of a diagnostic's code."""
+    row = CODES[code]
+    parts = [f"{row.code}: {row.title} ({row.severity.value})", row.what, row.why]
+    if row.bad:
+        parts += ["This is refused:" if row.severity.value == "error" else "This is reported:", _indented(row.bad)]
+        parts += ["This is right:", _indented(row.good)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else "" for line in text.rstrip("\n").split("\n"))
