@@ -236,6 +236,8 @@ def layers(
         ties: pairs of weights that are one, of a model file.
     """
     if data is None:
+        from astrac.layers.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
+
         return read_model(Path(path).stem, path, bind=bind, batch=batch, ties=ties, strict=options.strict)
     inputs = Inputs({})
     checked = check(path, data, options, inputs)
