@@ -17,7 +17,7 @@ from astrac.diagnostics import Diagnosed, Label, Result, diagnostic
 if TYPE_CHECKING:
     from astrac.source import Source, Span
 
-MAX_TEXT = 64 * 2**20
+MAX_TEXT = 16 * 2**20
 """Characters of a text."""
 
 MAX_DEPTH = 100
@@ -213,8 +213,9 @@ class _Reader:
         return _LITERALS[word[0]]
 
     def _skip_blanks(self) -> None:
-        blanks = _BLANK.match(self.text, self.place)
-        self.place = blanks.end() if blanks else self.place
+        if self.text[self.place : self.place + 1].isspace():
+            blanks = _BLANK.match(self.text, self.place)
+            self.place = blanks.end() if blanks else self.place
 
     def _unexpected(self, wanted: str) -> Diagnosed:
         """What stands where something else should."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from astrac.player.text.engine import Engine, Issued
 from astrac.player.text.faults import Fault, PlayError
+from astrac.player.text.survey import Surveyed, survey
 
 if TYPE_CHECKING:
     from astrac.text_job import TextJob
@@ -57,10 +58,10 @@ def play(job: TextJob) -> TextPlayback:
         engine = Engine(job)
         cycles = engine.run()
     except PlayError as error:
-        if error.fault is Fault.UNKNOWN:
+        if error.fault in {Fault.UNKNOWN, Fault.BOOST}:
             return TextPlayback(None, unknown=error.reason)
         return TextPlayback(None, fails=error.reason)
     return TextPlayback(cycles, engine.compute, tuple(engine.passes), tuple(engine.issued))
 
 
-__all__ = ["Fault", "Issued", "TextPlayback", "play"]
+__all__ = ["Fault", "Issued", "PlayError", "Surveyed", "TextPlayback", "play", "survey"]

@@ -67,12 +67,24 @@ class Planner:
     _trees: dict[tuple[Kind, int], int] = field(default_factory=dict)
     _rotation: int = 0
 
-    def plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
-        """The phases of one chunk of `size` bytes; none when no involved dimension has two NPUs."""
+    def tasks(self, kind: Kind, involved: tuple[bool, ...]) -> list[tuple[Kind, Lane]]:
+        """What the next chunk does on which lanes; nothing when no involved dimension has two NPUs."""
         order = self._rotate(list(self.lanes[kind])[:: -1 if kind is Kind.ALL_GATHER else 1])
         walk = [lane for lane in order if lane.size > 1 and involved[lane.level]]
+        if self.system.boost and any(self._needs_everyone(lane) for lane in walk):
+            raise PlayError(Fault.BOOST, f"boost-mode leaves out NPUs that {kind.name} needs")
+        return self._program(kind, walk)
+
+    def _needs_everyone(self, lane: Lane) -> bool:
+        """Whether the NPUs of other rows are part of it: a flat row of several dimensions, a tree beside others."""
+        several = len(lane.dimensions) > 1
+        tree = lane.algorithm.name == "doubleBinaryTree"
+        return several or (tree and sum(other.size > 1 for other in self.lanes[Kind.ALL_REDUCE]) > 1)
+
+    def plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
+        """The phases of one chunk of `size` bytes."""
         result = []
-        for task, lane in self._program(kind, walk):
+        for task, lane in self.tasks(kind, involved):
             # A tree is an all-reduce whatever it stands for, also to the rules of the queues.
             step = Kind.ALL_REDUCE if lane.algorithm.name == "doubleBinaryTree" else task
             after = size_after(step, lane, size)

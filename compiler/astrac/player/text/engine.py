@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from astrac.player.text import loops
 from astrac.player.text.chunks import Planner, chunk_sizes
 from astrac.player.text.faults import Fault, PlayError
-from astrac.player.text.lanes import boundary, lanes
-from astrac.player.text.loops import Compute, Issue, Levels, Mark, Priority, Wait
+from astrac.player.text.lanes import lanes
+from astrac.player.text.loops import Compute, Issue, Mark, Priority, Wait
 from astrac.player.text.phases import Duration, Endpoint, Phases
 from astrac.player.text.queues import Chunk, Queue, Tie
-from astrac.text_job import TRANSFORMERS, Stage, TextJob
+from astrac.text_job import Stage, TextJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,6 +34,11 @@ OWN, PHASES = 0, 1
 def float32(value: float) -> float:
     """As the command line keeps a scale."""
     return float(unpack("f", pack("f", value))[0])
+
+
+def scaled(value: int, scale: float) -> int:
+    """A column times a scale of the command line: through a double, and truncated."""
+    return int(float(value) * float32(scale))
 
 
 @dataclass(slots=True)
@@ -72,7 +77,7 @@ class Engine:
         self.walk = any(dimension.memory_scale > 0 for dimension in job.network.dimensions)
         self.planner = Planner(job.system, rows, Phases(Endpoint(delay, self.walk)), job.queues)
         self.slots = -(-job.system.active_chunks // job.queues)
-        self.involved = _involved(job)
+        self.involved = loops.involved_levels(job)
         self.steps = loops.steps(job.workload, job.passes)
         self.now: float = 0
         self.compute = 0
@@ -152,10 +157,10 @@ class Engine:
         return False
 
     def _cycles(self, row: int, stage: Stage) -> int:
-        scaled = float(self.job.workload.rows[row].work(stage).time) * float32(self.job.compute_scale)
-        if not 0 <= scaled < COMPUTE_LIMIT:
-            raise PlayError(Fault.TOO_LONG, f"layer {row} computes for {scaled:.0f} cycles")
-        return int(scaled)
+        cycles = scaled(self.job.workload.rows[row].work(stage).time, self.job.compute_scale)
+        if not 0 <= cycles < COMPUTE_LIMIT:
+            raise PlayError(Fault.TOO_LONG, f"layer {row} computes for {cycles} cycles")
+        return cycles
 
     def _issue(self, step: Issue) -> None:
         """Start a collective chunk by chunk; one that has no dimension to work on is dropped but uses up a priority."""
@@ -163,7 +168,7 @@ class Engine:
         work = row.work(step.stage)
         if work.kind is None:
             return
-        size = int(float(work.bytes) * float32(self.job.comm_scale))
+        size = scaled(work.bytes, self.job.comm_scale)
         priority = self._priority(step.priority)
         collective = Issued(step.row, step.stage, work.kind, size, self.now)
         involved = self.involved[loops.levels(self.job.workload, step.row, step.stage)]
@@ -273,17 +278,3 @@ class Engine:
         if self._waiting == column and not self._running[column]:
             self._waiting = None
             self._advance()
-
-
-def _involved(job: TextJob) -> dict[Levels, tuple[bool, ...]]:
-    """For each set of dimensions which levels are in it."""
-    last = boundary(job.network, job.workload.extras.group)[0] if job.workload.policy in TRANSFORMERS else -1
-    index = range(len(job.network.dimensions) + 1)
-    return {
-        Levels.NONE: tuple(False for _ in index),
-        Levels.ALL: tuple(True for _ in index),
-        Levels.FIRST: tuple(level == 0 for level in index),
-        Levels.REST: tuple(level > 0 for level in index),
-        Levels.MODEL: tuple(level <= last for level in index),
-        Levels.DATA: tuple(level > last for level in index),
-    }

@@ -17,6 +17,8 @@ class Fault(Enum):
     TOO_LARGE = "a chunk of 2^31 bytes or more"
     TOO_SLOW = "a message of 2^31 ns or more"
     TOO_LONG = "a computation of 2^53 cycles or more"
+    TOO_FAST = "a message of less than 1 ns"
+    BOOST = "boost-mode leaves out NPUs that are needed"
     LOST_MESSAGE = "a message overtakes another and is lost"
     CHECKPOINT = "recomputation without an earlier checkpoint"
     LINKS = "links that the simulator divides by or multiplies with are 0"

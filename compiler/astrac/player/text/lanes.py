@@ -19,6 +19,12 @@ from astrac.text_job import TRANSFORMERS, TextDimension, TextJob, TextNetwork
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+WORD_FORMS = (
+    "ring", "direct", "directW", "halvingDoubling", "doubleBinaryTree",
+    "oneRing", "oneDirect", "oneDirectW", "oneHalvingDoubling",
+)  # fmt: skip
+"""Words of an `*-implementation` list; W is a number of up to 5 digits."""
+
 _WORD = re.compile(r"(ring|oneRing|doubleBinaryTree|halvingDoubling|oneHalvingDoubling|(?:direct|oneDirect)(\d{0,5}))")
 
 _ALGORITHMS = {

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from astrac.job import Kind
 from astrac.player.text.faults import Fault, PlayError
-from astrac.text_job import DLRMS, Policy, Stage, TextWorkload
+from astrac.player.text.lanes import boundary
+from astrac.text_job import DLRMS, TRANSFORMERS, Policy, Stage, TextJob, TextWorkload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -248,3 +249,17 @@ def levels(workload: TextWorkload, row: int, stage: Stage) -> Levels:
     if policy not in LEVELS:
         raise PlayError(Fault.SETTING, f"layer {row} of HYBRID_CUSTOMIZED names no policy of its own")
     return LEVELS[policy][list(Stage).index(stage)]
+
+
+def involved_levels(job: TextJob) -> dict[Levels, tuple[bool, ...]]:
+    """For each set of dimensions which levels are in it."""
+    last = boundary(job.network, job.workload.extras.group)[0] if job.workload.policy in TRANSFORMERS else -1
+    index = range(len(job.network.dimensions) + 1)
+    return {
+        Levels.NONE: tuple(False for _ in index),
+        Levels.ALL: tuple(True for _ in index),
+        Levels.FIRST: tuple(level == 0 for level in index),
+        Levels.REST: tuple(level > 0 for level in index),
+        Levels.MODEL: tuple(level <= last for level in index),
+        Levels.DATA: tuple(level > last for level in index),
+    }

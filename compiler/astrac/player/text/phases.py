@@ -83,6 +83,15 @@ def size_after(kind: Kind, lane: Lane, size: int) -> int:
     return size * lane.size if kind is Kind.ALL_GATHER else size // lane.size
 
 
+def smallest_message(kind: Kind, lane: Lane, size: int) -> int:
+    """Bytes of the smallest message of a phase that `size` bytes enter."""
+    if lane.algorithm.name == "doubleBinaryTree" or kind is Kind.ALL_GATHER:
+        return size
+    if lane.algorithm.name == "halvingDoubling" and kind is Kind.ALL_REDUCE:
+        return size // (2 * lane.size) * 2
+    return size // lane.size
+
+
 @dataclass(frozen=True)
 class Phases:
     """Durations of phases; each is worked out once.

@@ -1,9 +1,30 @@
 """ASTRA-sim 1.0: text workload, system.txt, network.json.
 
-Writing: `derive_network`, `derive_system` (from a 2.x machine) and `render`.
+Writing: `derive_network` and `derive_system` (from a 2.x machine), `render`. Reading: `read_workload`, `read_system`,
+`read_network`, each strict and with places, then `check` for what only the files together show; `check_derived` does
+the same for a job that was never read. What the job costs is told by `player.text.play`.
 """
 
+from astrac.targets.astra_sim_1.check import check, check_derived
+from astrac.targets.astra_sim_1.check_files import check_network, check_workload
 from astrac.targets.astra_sim_1.derive import derive_network, derive_system
+from astrac.targets.astra_sim_1.read_network import read_network
+from astrac.targets.astra_sim_1.read_system import read_system
+from astrac.targets.astra_sim_1.read_workload import read_workload
 from astrac.targets.astra_sim_1.write import render, render_network, render_system, render_workload
 
-__all__ = ["derive_network", "derive_system", "render", "render_network", "render_system", "render_workload"]
+__all__ = [
+    "check",
+    "check_derived",
+    "check_network",
+    "check_workload",
+    "derive_network",
+    "derive_system",
+    "read_network",
+    "read_system",
+    "read_workload",
+    "render",
+    "render_network",
+    "render_system",
+    "render_workload",
+]
