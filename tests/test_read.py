@@ -25,6 +25,7 @@ from astrac.job import (
     Send,
 )
 from astrac.read import of_arguments, read
+from astrac.targets.astra_sim_2.transcript import from_lines
 
 NETWORK = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n"
 SYSTEM = {
@@ -183,37 +184,33 @@ def test_astra_sims_own_options_name_the_files(tmp_path):
 
 
 SYSTEMS = {
-    "S2": ({"scheduling-policy": "fifo"}, "must be one of `LIFO`, `FIFO`, `EXPLICIT`"),
-    "S4": ({"preferred-dataset-splits": 0}, "must be at least 1"),
-    "S4d": ({"preferred-dataset-splits": "4"}, "must be a whole number"),
-    "S4e": ({"preferred-dataset-splits": 4.7}, "must be a whole number"),
-    "S5": ({"active-chunks-per-dimension": 0}, "must be at least 1"),
-    "S6c": ({"endpoint-delay": 0.9}, "must be a whole number"),
-    "S6d": ({"endpoint-delay": -5}, "must be at least 0"),
-    "S7": ({"all-reduce-implementation": ["Ring"]}, "is not a word of ASTRA-sim"),
-    "S8": ({"all-reduce-implementation": "ring"}, "must be a list"),
-    "S10": ({"all-reduce-implementation": ["ring", "ring"]}, "has 2 entries for 1 dimensions"),
-    "S11": ({"all-reduce-implementation": []}, "must have at least 1 entries"),
-    "S16": ({"replay-only": False}, "write 0 or 1"),
-    "S16c": ({"roofline-enabled": False}, "write 0 or 1"),
-    "S17": ({"model-shared-bus": 1}, "is not modelled"),
-    "S23": ({"roofline-enabled": 1}, "`peak-perf` is missing"),
-    "S26": ({"all-reduce-implementation": ["direct0"]}, "is not a word of ASTRA-sim"),
-    "infinite": ({"local-mem-bw": float("1e999")}, "not JSON: `Infinity`"),
-    "huge": ({"preferred-dataset-splits": 10**12}, "must be at most"),
+    "S2": ("scheduling-policy", "fifo", "must be one of `LIFO`, `FIFO`, `EXPLICIT`", '"fifo"'),
+    "S4": ("preferred-dataset-splits", 0, "must be at least 1", "0"),
+    "S4d": ("preferred-dataset-splits", "4", "must be a whole number", '"4"'),
+    "S4e": ("preferred-dataset-splits", 4.7, "must be a whole number", "4.7"),
+    "S5": ("active-chunks-per-dimension", 0, "must be at least 1", "0"),
+    "S6c": ("endpoint-delay", 0.9, "must be a whole number", "0.9"),
+    "S6d": ("endpoint-delay", -5, "must be at least 0", "-5"),
+    "S7": ("all-reduce-implementation", ["Ring"], "is not a word of ASTRA-sim", '"Ring"'),
+    "S8": ("all-reduce-implementation", "ring", "must be a list", '"ring"'),
+    "S10": ("all-reduce-implementation", ["ring", "ring"], "has 2 entries for 1 dimensions", '["ring", "ring"]'),
+    "S11": ("all-reduce-implementation", [], "must have at least 1 entries", "[]"),
+    "S16": ("replay-only", False, "write 0 or 1", "false"),
+    "S16c": ("roofline-enabled", False, "write 0 or 1", "false"),
+    "S17": ("model-shared-bus", 1, "is not modelled", "1"),
+    "S23": ("roofline-enabled", 1, "`peak-perf` is missing", None),
+    "S26": ("all-reduce-implementation", ["direct0"], "is not a word of ASTRA-sim", '"direct0"'),
+    "infinite": ("local-mem-bw", float("inf"), "not JSON: `Infinity` is not a number", None),
+    "huge": ("preferred-dataset-splits", 10**12, "must be at most 2147483647", "1000000000000"),
 }
 
 
-@pytest.mark.parametrize("change, words", SYSTEMS.values(), ids=SYSTEMS.keys())
-def test_a_system_file_that_the_simulator_would_not_take(tmp_path, change, words):
-    result = read(foreign(tmp_path / "out", [(work(),)] * 4, system=SYSTEM | change))
-    assert result.value is None
-    (finding,) = result.diagnostics
+@pytest.mark.parametrize("key, value, words, place", SYSTEMS.values(), ids=SYSTEMS.keys())
+def test_a_system_file_that_the_simulator_would_not_take(tmp_path, key, value, words, place):
+    (finding,) = read(foreign(tmp_path / "out", [(work(),)] * 4, system=SYSTEM | {key: value})).diagnostics
     assert words in finding.message
-    if "infinite" not in str(tmp_path) and "missing" not in words:
-        assert (
-            finding.labels[0].span.text == json.dumps(next(iter(change.values()))) or "Ring" in words or finding.labels
-        )
+    if place is not None:
+        assert finding.labels[0].span.text == place
 
 
 NETWORKS = {
@@ -268,6 +265,83 @@ def test_groups_that_the_simulator_would_not_take(tmp_path, groups, expected):
         assert codes(read(of_arguments([*options, "--comm-group-configuration=g.txt"], out))) == ["AS702"]
     else:
         assert codes(read(out)) == expected
+
+
+def node(kind, number=0, **attributes):
+    return {"id": number, "name": "n", "type": f"{kind}_NODE", "attr": {"is_cpu_op": False, **attributes}}
+
+
+REDUCE = {"comm_type": 0, "comm_size": 1024, "involved_dim": [True]}
+SEND = {"comm_size": 8, "comm_tag": 1, "comm_src": 0, "comm_dst": 1}
+RECEIVE = {"comm_size": 8, "comm_tag": 1, "comm_src": 1, "comm_dst": 0}
+TRACES = {
+    "T2": ([node("COMP"), node("COMP")], "AS707", "node 0 is there twice"),
+    "T6": ([], "AS706", "has no node"),
+    "T7": ([node("INVALID")], "AS707", "is of type INVALID_NODE"),
+    "T7c": ([node("METADATA")], "AS707", "is of type METADATA_NODE"),
+    "T7d": ([node("COMP") | {"type": 8}], "AS707", "is of type 8"),
+    "T8": ([node("COMM_COLL", **REDUCE | {"is_cpu_op": True})], "AS707", "`is_cpu_op` true"),
+    "T10": ([node("COMM_COLL", comm_type=0)], "AS707", "node 0 `n` lacks `comm_size`"),
+    "T10b": ([node("COMM_COLL", comm_size=8)], "AS707", "lacks `comm_type`"),
+    "T11": ([node("COMM_COLL", **REDUCE | {"involved_dim": True})], "AS707", "no bool_list"),
+    "T11c": ([node("COMM_COLL", **REDUCE | {"involved_dim": []})], "AS707", "says of 0 of 1 dimensions"),
+    "T15c": ([node("COMM_SEND", comm_size=8, comm_dst=1)], "AS707", "lacks `comm_tag`"),
+    "T16b": ([node("COMM_SEND", **SEND | {"comm_dst": 99})], "AS707", "`comm_dst` 99: there are 4 NPUs"),
+    "T17": ([node("COMM_SEND", **SEND | {"comm_src": 2})], "AS707", "`comm_src` 2 in the trace of rank 0"),
+    "T17b": ([node("COMM_RECV", **RECEIVE | {"comm_dst": 2})], "AS707", "`comm_dst` 2 in the trace of rank 0"),
+    "T24j": ([node("MEM_LOAD")], "AS707", "lacks `tensor_size`"),
+    "T29": ([node("COMM_COLL", **REDUCE | {"comm_size": {"double_val": 8.0}})], "AS707", "as `double_val`"),
+    "T29b": ([node("COMM_COLL", **REDUCE | {"comm_size": "8"})], "AS707", "as `string_val`"),
+    "T29c": ([node("COMM_COLL", **REDUCE | {"comm_size": -1})], "AS707", "has `comm_size` -1"),
+    "G1": ([node("COMM_COLL", **REDUCE, pg_name="1x")], "AS714", "`pg_name` `1x`"),
+    "G2": ([node("COMM_COLL", **REDUCE, pg_name={"int64_val": 1})], "AS707", "not as a text"),
+    "comm_type": ([node("COMM_COLL", **REDUCE | {"comm_type": 10})], "AS707", "is no collective"),
+}
+
+
+@pytest.mark.parametrize("nodes, code, words", TRACES.values(), ids=TRACES.keys())
+def test_a_trace_that_the_simulator_would_not_take(tmp_path, nodes, code, words):
+    out = foreign(tmp_path / "out", [(work(),)] * 4)
+    lines = [json.dumps({"version": "0.0.4"}), *map(json.dumps, nodes)]
+    (out / "traces" / "w.0.et").write_bytes(b"".join(from_lines(lines)))
+    (finding,) = read(out).diagnostics
+    assert (finding.code, words in finding.message) == (code, True), finding.message
+    assert finding.labels[0].span.source.name.endswith("w.0.et")
+
+
+@pytest.mark.parametrize("cut", [1, 12, 30])
+def test_a_trace_that_is_cut_off(tmp_path, cut):
+    """T33: the simulator runs what is left of it."""
+    out = foreign(tmp_path / "out", [(work(), replace(work(), id=1))] * 4)
+    trace = out / "traces" / "w.2.et"
+    trace.write_bytes(trace.read_bytes()[:-cut])
+    assert codes(read(out)) == ["AS706"]
+
+
+def test_a_trace_without_metadata(tmp_path):
+    """T1: the first node would be taken for it."""
+    out = foreign(tmp_path / "out", [(work(), replace(work(), id=1))] * 4)
+    trace = out / "traces" / "w.2.et"
+    trace.write_bytes(trace.read_bytes()[8:])
+    (finding,) = read(out).diagnostics
+    assert finding.message == "the first message is not GlobalMetadata"
+
+
+def test_what_the_feeder_converts_is_taken(tmp_path):
+    """Any kind of integer, packed or not, ids in any order, absent own rank, unknown attributes and fields."""
+    send = {"comm_size": {"uint64_val": 8}, "comm_tag": {"int32_val": 1}, "comm_dst": {"fixed32_val": 1}}
+    nodes = [
+        node("COMM_SEND", 5, **send, other={"double_list": [1.5]}) | {"inputs": {"values": "[]"}},
+        node("COMP", 2, num_ops=7) | {"duration_micros": 3, "start_time_micros": 99},
+    ]
+    out = foreign(tmp_path / "out", [(work(),)] * 4)
+    lines = [json.dumps({"version": "x", "attr": {"schema": "1"}}), *map(json.dumps, nodes)]
+    (out / "traces" / "w.0.et").write_bytes(b"".join(from_lines(lines)))
+    job = read(out).value
+    assert job.programs[0].ops == (
+        Compute(id=2, name="n", num_ops=7, flops=7, duration=3),
+        Send(id=5, name="n", axis="rank", offset=1, bytes=8, tag=1),
+    )
 
 
 def test_what_is_missing_or_ambiguous_is_named(tmp_path):

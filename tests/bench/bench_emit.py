@@ -15,6 +15,7 @@ from pathlib import Path
 
 from astrac import bundle, emit
 from astrac.job import Axis, AxisGroup, Box, Collective, Compute, Job, Kind, Program, RankClass, Receive, Send
+from astrac.read import read
 from jobs import data_parallel, machine
 
 
@@ -56,6 +57,7 @@ def pipeline(micro_batches: int, nodes: int = 400) -> Job:
 def main() -> None:
     shapes = {
         "data parallel, 8 ranks": lambda: data_parallel(8),
+        "data parallel, 1024 ranks": lambda: data_parallel(1024),
         "data parallel, 4096 ranks": lambda: data_parallel(4096),
         "GPT-3, 1024 ranks, 8 micro-batches": lambda: pipeline(8),
     }
@@ -71,11 +73,19 @@ def main() -> None:
             written = bundle.write(result.value, Path(folder) / "out")
             assert written.ok, written.diagnostics
             end = time.perf_counter()
+            back = read(Path(folder) / "out")
+            known = time.perf_counter()
+            assert back.value == job, back.diagnostics
+            (Path(folder) / "out" / "manifest.json").unlink()
+            start_foreign = time.perf_counter()
+            assert read(Path(folder) / "out" / "astra-sim-2").ok
+            foreign = time.perf_counter()
         nodes = sum(len(program.ops) for program in job.programs)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         print(
             f"{name}: {nodes} nodes in {len(job.programs)} programs, {result.value.files} files, "
-            f"{result.value.bytes / 1e6:.1f} MB; emit {emitted - start:.2f} s, write {end - emitted:.2f} s, {peak} MB"
+            f"{result.value.bytes / 1e6:.1f} MB; emit {emitted - start:.2f} s, write {end - emitted:.2f} s, "
+            f"read {known - end:.2f} s, without a manifest {foreign - start_foreign:.2f} s; {peak} MB"
         )
 
 

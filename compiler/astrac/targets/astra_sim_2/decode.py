@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import itemgetter, lt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac.diagnostics import Diagnosed, diagnostic
@@ -24,7 +25,7 @@ from astrac.job import (
 from astrac.targets.astra_sim_2 import chakra
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from astrac.job import Group, Op
     from astrac.source import Source
@@ -47,23 +48,21 @@ _TYPES = {number: kind for kind, number in chakra.NODE_TYPES.items()}
 _OTHER_TYPES = {0: "INVALID_NODE, which strands what waits for it", 1: "METADATA_NODE, which crashes the statistics"}
 
 
-def messages(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The messages of a trace and where each begins; AS706 (without a place) where the framing breaks."""
+def messages(data: bytes) -> list[bytes]:
+    """The messages of a trace, GlobalMetadata first; AS706 (without a place) where the framing breaks."""
+    found: list[bytes] = []
     at, end = 0, len(data)
     while at < end:
-        start = at
-        size = data[at]
-        at += 1
-        if size > 127:
-            size, at = _long(data, start)
+        size, at = (data[at], at + 1) if data[at] < 128 else _varint(data, at)
         if size > MAX_MESSAGE or at + size > end:
-            raise Diagnosed(diagnostic("AS706", f"the message at byte {start} is cut off or not a message"))
-        yield start, data[at : at + size]
+            raise Diagnosed(diagnostic("AS706", f"message {len(found)} is cut off, or not a message"))
+        found.append(data[at : at + size])
         at += size
+    return found
 
 
-def _long(data: bytes, at: int) -> tuple[int, int]:
-    """A varint of more than one byte and where it ends; too large where it has no end."""
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A varint and where it ends; too large where it has no end."""
     value = shift = 0
     for index in range(at, min(at + 5, len(data))):
         value |= (data[index] & 127) << shift
@@ -78,6 +77,9 @@ class _Read(NamedTuple):
 
     op: Op
     group: int
+
+
+_OP, _GROUP = itemgetter(0), itemgetter(1)
 
 
 class Trace(NamedTuple):
@@ -137,38 +139,36 @@ class Decoder:
         return self._sets[number]
 
     def _trace(self, data: bytes, rank: int) -> Trace:
-        stream = messages(data)
-        _, first = next(stream, (0, None))
-        if first is None:
-            raise Diagnosed(diagnostic("AS706", "the trace is empty; it must begin with GlobalMetadata"))
+        first, *rest = messages(data) or [b""]
         _check_metadata(first)
-        ops: list[Op] = []
-        named: set[int] = set()
-        depends = False
-        known = self._read
-        for start, message in stream:
-            read = known.get(message)
-            if read is None:
-                read = self._node(message, start, rank)
-                if isinstance(read.op, Send | Receive):
-                    depends = True  # on whose trace it is; seldom seen twice
-                else:
-                    known[message] = read
-            ops.append(read.op)
-            if read.group:
-                named.add(read.group)
-        _check_ids(ops)
-        program = self._programs.setdefault(tuple(map(id, ops)), Program(tuple(ops)))
-        return Trace(program, frozenset(named), depends)
+        if not rest:
+            raise Diagnosed(diagnostic("AS706", "the trace has no node: an idle rank needs one"))
+        # Most messages have been seen on other ranks; what follows is a few passes at the speed of the interpreter.
+        seen = list(map(self._read.get, rest))
+        reads = [self._node(rest[at], at, rank) if read is None else read for at, read in enumerate(seen)]
+        depends = any(read is None and isinstance(reads[at].op, Send | Receive) for at, read in enumerate(seen))
+        ops = list(map(_OP, reads))
+        named = frozenset(map(_GROUP, reads)) - {0}
+        key = tuple(map(id, ops))  # the ops live as long as the decoder: `_ops` holds them
+        if key not in self._programs:
+            _sort(ops)
+            self._programs[key] = self._programs.setdefault(tuple(map(id, ops)), Program(tuple(ops)))
+        return Trace(self._programs[key], named, depends)
 
-    def _node(self, message: bytes, start: int, rank: int) -> _Read:
+    def _node(self, message: bytes, at: int, rank: int) -> _Read:
+        read = self._read.get(message)
+        if read is not None:
+            return read
         node = chakra.parse("Node", message)
         if node is None:
-            raise Diagnosed(diagnostic("AS706", f"the message at byte {start} is no node"))
+            raise Diagnosed(diagnostic("AS706", f"message {at + 1} is no node"))
         if len(self._ops) > MAX_NODES:
             raise Diagnosed(diagnostic("AS700", f"the traces have more than {MAX_NODES} different nodes"))
         op, group = self._op(_Node(node), rank)
-        return _Read(self._ops.setdefault(op, op), group)
+        read = _Read(self._ops.setdefault(op, op), group)
+        if not isinstance(op, Send | Receive):  # those say something else on every rank, and are seldom seen twice
+            self._read[message] = read
+        return read
 
     def _op(self, node: _Node, rank: int) -> tuple[Op, int]:
         kind = _TYPES.get(node.message.type)
@@ -314,18 +314,11 @@ def _check_metadata(message: bytes) -> None:
         raise Diagnosed(diagnostic("AS706", "the first message is not GlobalMetadata"))
 
 
-def _check_ids(ops: list[Op]) -> None:
-    """Ids are unique: the feeder forgets the earlier of two; a Program has them in ascending order."""
-    if not ops:
-        raise Diagnosed(diagnostic("AS706", "the trace has no node: an idle rank needs one"))
-    previous = -1
-    for op in ops:
-        if op.id <= previous:
-            break
-        previous = op.id
-    else:
-        return
-    ops.sort(key=lambda op: op.id)
-    for first, second in pairwise(ops):
-        if first.id == second.id:
-            raise Diagnosed(diagnostic("AS707", f"node {first.id} is there twice: the first would be lost"))
+def _sort(ops: list[Op]) -> None:
+    """Ops by ascending id; the feeder forgets the earlier of two with one id."""
+    ids = [op.id for op in ops]
+    if not all(map(lt, ids, ids[1:])):
+        ops.sort(key=lambda op: op.id)
+        for first, second in pairwise(ops):
+            if first.id == second.id:
+                raise Diagnosed(diagnostic("AS707", f"node {first.id} is there twice: the first would be lost"))

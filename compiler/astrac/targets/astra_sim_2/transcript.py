@@ -35,10 +35,10 @@ def to_objects(data: bytes) -> Iterator[dict[str, Any]]:
         Diagnosed: AS706 where it is none.
     """
     kind = "GlobalMetadata"
-    for start, content in messages(data):
+    for at, content in enumerate(messages(data)):
         message = chakra.parse(kind, content)
         if message is None:
-            raise Diagnosed(diagnostic("AS706", f"the message at byte {start} is no {kind}"))
+            raise Diagnosed(diagnostic("AS706", f"message {at} is no {kind}"))
         yield _object(message)
         kind = "Node"
 
