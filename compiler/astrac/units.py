@@ -132,7 +132,7 @@ def describe(of: Dimension) -> str:
 def examples(of: Dimension) -> tuple[str, ...]:
     """A unit or two that a user may have meant, for a number without one."""
     names = _SHOWN.get(of, ())
-    return names[-2:] if of == Dimension(bytes=1, seconds=-1) else names[3:4]
+    return ("GB/s", "Gbps") if "GB/s" in names else names[:1] if "ns" in names else names[2:4][-1:]
 
 
 def _spelled(of: Dimension) -> str:

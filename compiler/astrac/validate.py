@@ -46,7 +46,7 @@ def _check(document: Document, pointer: str, tree: dict[str, Any], entry: Schema
         if error.validator == "required":
             names = [name for name in error.validator_value if name not in error.instance]
             missing[place] = [name for name in names if not _is_hole(document, place, name)]
-        elif not _is_hole(document, place, ""):
+        elif not _has_hole(document, place):
             yield _VIOLATIONS.get(str(error.validator), _other)(document, place, error)
     for place, names in missing.items():
         if names:
@@ -55,7 +55,15 @@ def _check(document: Document, pointer: str, tree: dict[str, Any], entry: Schema
 
 def _is_hole(document: Document, place: str, name: str) -> bool:
     holes = document.holes
-    return f"{place}/{ALL}" in holes or (place if not name else f"{place}/{name}") in holes
+    return f"{place}/{ALL}" in holes or f"{place}/{name}" in holes
+
+
+def _has_hole(document: Document, place: str) -> bool:
+    """Whether anything at or below a place, or beside it in a block of which a part is lost, was reported already."""
+    parent = place.rpartition("/")[0]
+    return f"{parent}/{ALL}" in document.holes or any(
+        hole == place or hole.startswith(place + "/") for hole in document.holes
+    )
 
 
 # -- the quick yes
@@ -122,6 +130,7 @@ def _with_blocks(entry: Schema) -> Schema:
     closed: Schema = {}
     for keyword, told in entry.items():
         if keyword == "x-blocks":
+            closed[keyword] = told
             closed["items"] = {
                 "allOf": [
                     {"if": {"properties": {"kind": {"const": kind}}}, "then": _with_blocks(branch)}

@@ -35,7 +35,7 @@ def elaborate(variant: syntax.Variant, spec: Schema | None = None) -> Result[Doc
     """
     findings = Findings(broken=variant.broken)
     lets = Lets(variant.lets, findings)
-    blocks = Blocks(spec or schema.spec(), variant.in_force, lets, findings)
+    blocks = Blocks(spec or schema.spec(), variant, lets, findings)
     document = Document(
         source=variant.source,
         name=variant.name,

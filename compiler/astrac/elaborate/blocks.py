@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 class Blocks:
     """Elaborates blocks, and notes of every value its origin, its unit, and whether it is a hole."""
 
-    def __init__(self, spec: Schema, in_force: tuple[syntax.Block, ...], lets: Lets, findings: Findings) -> None:
+    def __init__(self, spec: Schema, variant: syntax.Variant, lets: Lets, findings: Findings) -> None:
         self.origins: dict[str, Origin] = {}
         self.units: dict[str, str] = {}
-        self.holes: set[str] = set()
+        self.holes: set[str] = {f"/{ALL}"} if variant.broken else set()
         self._spec = spec
         self._findings = findings
-        self._reader = Reader(lets, _referable(spec, in_force), self.origins, self.units)
+        self._reader = Reader(lets, _referable(spec, variant.in_force), self.origins, self.units)
 
     def tree(self, in_force: tuple[syntax.Block, ...]) -> dict[str, Any]:
         """The blocks in force, by kind; those that the file leaves out come from the defaults."""

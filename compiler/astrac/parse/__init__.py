@@ -28,6 +28,7 @@ MAX_DEPTH = 32
 """How deep brackets may nest. Real specs need five; what walks the tree afterwards can then be recursive."""
 
 _CLOSING = {"LBRACE": "RBRACE", "LSQB": "RSQB", "LPAR": "RPAR"}
+_BRACES = {"RBRACE": 1, "LBRACE": -1}
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -133,10 +134,13 @@ class _Parse:
         while not _ends_item(self._tokens[after], token.level) or self._brace_follows(after):
             after += 1
         states, values = parser.parser_state.state_stack, parser.parser_state.value_stack
-        start = token.span
-        while "LET" not in parser.choices():  # type: ignore[no-untyped-call]
+        start, closed = token.span, 0
+        while closed or "LET" not in parser.choices():  # type: ignore[no-untyped-call]
             states.pop()
-            start = getattr(values.pop(), "span", start)
+            value = values.pop()
+            start = getattr(value, "span", start)
+            # A block before the token that is complete, but not yet taken for one, goes as a whole.
+            closed += _BRACES.get(getattr(value, "type", ""), 0)
         end = self._tokens[after - 1].span if after > position else start
         parser.feed_token(Token("BROKEN", start.to(end)))  # type: ignore[arg-type]
         return after

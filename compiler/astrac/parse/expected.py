@@ -87,6 +87,8 @@ def hints(tokens: Sequence[Token], position: int, accepted: Iterable[str]) -> tu
         return ("a `let` is followed by `=`",)
     if before is not None and before.type == "NUMBER" and token.type in ("COLON", "NAME", "LBRACE", "DOT"):
         return (f"is a comma missing in {quoted(before.span.text)}?",)
+    if token.type in ("NAME", "STRING") and before is not None and before.type in ("RBRACE", "NUMBER", "STRING"):
+        return ("a comma or a line break stands between two items",)
     if token.type == "COMPARISON" and "COMPARISON" not in accepted:
         return ("comparisons cannot be chained: join them with `and`",)
     if token.type in ("UNEXPECTED", "SLASH", "STAR"):

@@ -122,7 +122,7 @@ class _Gathering:
 def _visit(use: syntax.Use, importer: _Visit) -> _Visit:
     """The file that a `use` means: relative to the file it stands in, or `std/...`, the shipped library."""
     written = use.path.value
-    if written.startswith("std/"):
+    if written.startswith("std/") and ".." not in written:
         return _Visit(posixpath.normpath(written), use, shipped=True)
     path = posixpath.normpath(posixpath.join(posixpath.dirname(importer.path), written))
     if path.startswith("std/") and not importer.shipped:
