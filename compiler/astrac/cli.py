@@ -6,9 +6,9 @@ Exit status: 0 clean (also with warnings), 1 errors in the input, 2 wrong use of
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from astrac.api.compiling import Compiled
+    from astrac.api.estimating import Estimated
     from astrac.diagnostics import Result
 
 STANDARD_INPUT = "-"
@@ -45,7 +46,9 @@ class Usage(Exception):  # noqa: N818 - ends the run with status 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    ours, simulators = _split(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(ours)
+    options.simulator = simulators
     if options.command is None:
         parser.print_help()
         return 2
@@ -62,6 +65,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our arguments, and the simulator's own options (as `--option=value`), which `estimate` takes as they are."""
+    ours: list[str] = []
+    simulators: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        option, mark, value = argument.partition("=")
+        if arguments[0] == "estimate" and option in SIMULATOR_OPTIONS:
+            simulators.append(argument if mark else f"{option}={next(rest, value)}")
+        else:
+            ours.append(argument)
+    return ours, simulators
+
+
+SIMULATOR_OPTIONS = frozenset(
+    {
+        "--network-configuration",
+        "--system-configuration",
+        "--workload-configuration",
+        "--remote-memory-configuration",
+        "--comm-group-configuration",
+        "--logging-configuration",
+        "--logging-folder",
+        "--num-queues-per-dim",
+        "--num-passes",
+        "--injection-scale",
+        "--compute-scale",
+        "--comm-scale",
+        "--rendezvous-protocol",
+    }
+)
+"""Of ASTRA-sim 2.x and 1.0."""
 
 
 def _parser() -> ArgumentParser:
@@ -231,31 +268,46 @@ def _compiled(path: str, options: checking.Options) -> tuple[Result[Compiled], .
 
 
 def _declare_estimate(parser: ArgumentParser) -> None:
-    parser.add_argument("specs", nargs="+", metavar="SPEC", help="specs, or - for standard input")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="specs (- for standard input), or folders with a bundle, ours or anybody's; or, instead, ASTRA-sim's own "
+        "options: --network-configuration F --system-configuration F --workload-configuration PREFIX ...",
+    )
+    parser.add_argument("--backend", choices=("congestion_unaware", "congestion_aware"), help="of ASTRA-sim 2.x")
     _declare_variant(parser)
     _declare_format(parser, "text", "json", "csv")
 
 
 def _run_estimate(options: Namespace) -> int:
-    from astrac.api import showing
+    from astrac.api import estimating, showing
 
-    status = 0
-    rows: list[tuple[str, Compiled]] = []
-    for path in options.specs:
-        for result in _compiled(path, _variant(options)):
-            _report(result.diagnostics)
-            status |= int(has_errors(result.diagnostics))
-            if result.value is not None:
-                rows.append((_shown(path), result.value))
+    if bool(options.paths) == bool(options.simulator):
+        raise Usage("give paths, or ASTRA-sim's own options")
+    found = [entry for path in options.paths for entry in _estimated(path, options)]
+    if options.simulator:
+        found.append(estimating.estimate_arguments(options.simulator, options.backend))
+    for entry in found:
+        _report(entry.diagnostics)
     if options.format == "csv":
-        sys.stdout.write(showing.estimates_csv(rows))
+        sys.stdout.write(showing.estimates_csv(found))
     elif options.format == "json":
-        several = len(options.specs) > 1 or len(rows) > 1
-        for _, compiled in rows:
-            print(json.dumps(compiled.estimate.as_json(), indent=None if several else 2))
+        sys.stdout.write(estimating.as_json(found))
     else:
-        sys.stdout.write("\n".join(showing.report(path, compiled) for path, compiled in rows))
-    return status
+        sys.stdout.write("\n".join(showing.report(entry) for entry in found if entry.estimate is not None))
+    return int(any(has_errors(entry.diagnostics) for entry in found))
+
+
+def _estimated(path: str, options: Namespace) -> tuple[Estimated, ...]:
+    from astrac.api import estimating
+
+    if path != STANDARD_INPUT and Path(path).is_dir():
+        return (estimating.estimate_folder(path, options.backend),)
+    settings = [f"system.backend={options.backend}"] if options.backend else []
+    variant = _variant(options)
+    variant = replace(variant, settings=(*variant.settings, *settings))
+    return estimating.estimate_spec(_shown(path), _read(path), variant)
 
 
 # -- layers

@@ -80,6 +80,13 @@ class Chain:
             raise Stop
         return result.value
 
+    def keep(self, result: Result[T]) -> T:
+        """The value of a pass whatever was found. Raises Stop only when there is none."""
+        self.found += result.diagnostics
+        if result.value is None:
+            raise Stop
+        return result.value
+
     def note(self, findings: Iterable[Diagnostic]) -> None:
         """Findings without a value; raises Stop when there is an error among them."""
         findings = tuple(findings)
@@ -129,7 +136,7 @@ def _settings(texts: Sequence[str]) -> Result[tuple[syntax.Attribute, ...]]:
     found: list[syntax.Attribute] = []
     for text in texts:
         key, equals, value = text.partition("=")
-        parsed = parse("--set", f"{key.strip()}: {value}".encode()) if equals else None
+        parsed = parse("--set", f"{key.strip()}: {value}".encode(errors="surrogateescape")) if equals else None
         items = () if parsed is None or parsed.value is None else parsed.value.items
         if parsed is not None and has_errors(parsed.diagnostics):
             return Result(None, parsed.diagnostics)
@@ -144,8 +151,9 @@ def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = N
     """The elaborated and validated documents of a spec: one for each point of its sweep that is wanted."""
     chain, inputs = Chain(), inputs or Inputs({})
     try:
-        file = chain.take(parse(name, data))
-        closed = chain.take(resolve(file, inputs.load, options.profile, chain.take(_settings(options.settings))))
+        # Errors do not end the chain here as long as there is something to go on with: one run shows all of them.
+        file = chain.keep(parse(name, data))
+        closed = chain.keep(resolve(file, inputs.load, options.profile, chain.take(_settings(options.settings))))
         documents = [_document(variant, chain) for variant in closed if options.point in (None, variant.name)]
         if not documents:
             chain.note((_no_point(file.source, options.point, [variant.name for variant in closed]),))

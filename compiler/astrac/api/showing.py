@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from astrac.api.compiling import Compiled
+    from astrac.api.estimating import Estimated
 
 
 def announcement(compiled: Compiled, folder: str) -> str:
@@ -33,26 +34,29 @@ def summary(compiled: Compiled, folder: str) -> str:
     return "\n".join([*brief(compiled.estimate), *runs])
 
 
-def report(path: str, compiled: Compiled) -> str:
-    """The estimate for people."""
-    return text(compiled.estimate, f"{path} {compiled.name}".strip())
+def report(entry: Estimated) -> str:
+    """An estimate for people."""
+    assert entry.estimate is not None
+    return text(entry.estimate, entry.title)
 
 
-def estimates_csv(rows: Sequence[tuple[str, Compiled]]) -> str:
-    """One row a spec and point: what the sweep chose, then the figures."""
-    keys = list(dict.fromkeys(key for _, compiled in rows for key, _ in compiled.document.point))
+def estimates_csv(found: Sequence[Estimated]) -> str:
+    """One row an estimate: what the sweep chose, then the figures."""
+    keys = list(dict.fromkeys(key for entry in found for key, _ in entry.point))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     figures = ("cycles_max", "step_time_ns", "compute_ns", "exposed_communication_ns", "bubble_ns", "memory_bytes")
-    writer.writerow(["spec", "point", *keys, *figures])
-    for path, compiled in rows:
-        chosen = dict(compiled.document.point)
-        values = compiled.estimate
-        slowest = max(values.classes, key=lambda entry: entry.cycles, default=None)
+    writer.writerow(["name", *keys, *figures])
+    for entry in found:
+        values = entry.estimate
+        if values is None:
+            continue
+        chosen = dict(entry.point)
+        slowest = max(values.classes, key=lambda ranks: ranks.cycles, default=None)
         shares = ("", "", "") if slowest is None else (slowest.compute, slowest.communication, slowest.bubble)
         need = "" if values.memory is None else values.memory.total
         picked = (chosen.get(key, "") for key in keys)
-        writer.writerow([path, compiled.name, *picked, values.cycles, values.cycles / values.steps, *shares, need])
+        writer.writerow([entry.title, *picked, values.cycles, values.cycles / values.steps, *shares, need])
     return out.getvalue()
 
 

@@ -12,25 +12,27 @@ from astrac.diagnostics import Result
 from astrac.estimate.breakdown import breakdown
 from astrac.estimate.model import AxisTraffic, ClassOfRanks, Estimate, LayerTime, Throughput
 from astrac.estimate.path import critical_path
+from astrac.estimate.text_job import estimate_text
 from astrac.estimate.traffic import layers, traffic
-from astrac.player import play
+from astrac.player import BACKENDS
 from astrac.strategies.placement import npus
 
 if TYPE_CHECKING:
     from astrac.job import Job
     from astrac.plan import Plan
 
-__all__ = ["AxisTraffic", "ClassOfRanks", "Estimate", "LayerTime", "Throughput", "estimate"]
+__all__ = ["AxisTraffic", "ClassOfRanks", "Estimate", "LayerTime", "Throughput", "estimate", "estimate_text"]
 
 
-def estimate(job: Job, plan: Plan | None = None) -> Result[Estimate]:
+def estimate(job: Job, plan: Plan | None = None, *, backend: str = "congestion_unaware") -> Result[Estimate]:
     """What a run of the job will take.
 
     Args:
         job: of our own or read from any folder.
         plan: that the job was made from; without one, memory, throughput and the names of axes are unknown.
+        backend: a key of `player.BACKENDS`.
     """
-    playback = play(job, trace=True)
+    playback = BACKENDS[backend](job, trace=True)
     steps = 1 if plan is None or plan.spec.training is None else plan.spec.training.steps
     classes = tuple(breakdown(job, played, plan) for played in playback.classes)
     slowest = max(playback.classes, key=lambda played: played.cycles, default=None)

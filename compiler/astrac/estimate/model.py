@@ -47,7 +47,7 @@ class AxisTraffic:
         count: how many.
         bytes: as the trace says them, summed.
         time: ns that they run (they never overlap each other).
-        wire: ns that the bytes need at the dimensions' bandwidth alone: where `time` is less, the simulator beats the wire.
+        wire: ns that the bytes need at full bandwidth; where `time` is less, it beats the wire.
         algorithms: one a dimension that takes part; () for transfers.
     """
 
@@ -62,7 +62,7 @@ class AxisTraffic:
 
 @dataclass(frozen=True)
 class LayerTime:
-    """Of one layer on the slowest rank, ns over all micro-batches and steps; `communication` as it runs, hidden or not."""
+    """Of one layer on the slowest rank, ns over all micro-batches and steps; communication hidden or not."""
 
     name: str
     forward: int

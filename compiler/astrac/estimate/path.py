@@ -33,12 +33,18 @@ def critical_path(job: Job, played: Played, plan: Plan | None) -> tuple[Segment,
         start, end = played.spans[here]
         if now > end:
             _add(sums, "waiting", now - end)
-        _add(sums, _what(ops[here], steps[here].phase.value if steps else "", steps[here].axis if steps else ""), end - start)
+        _add(
+            sums,
+            _what(ops[here], steps[here].phase.value if steps else "", steps[here].axis if steps else ""),
+            end - start,
+        )
         now = start
         sources = [index_of[need] for need in (*ops[here].data, *ops[here].control) if need in index_of]
         if here in before:
             sources.append(before[here])
-        here = max((at for at in sources if played.spans[at][1] <= start), key=lambda at: played.spans[at][1], default=None)
+        here = max(
+            (at for at in sources if played.spans[at][1] <= start), key=lambda at: played.spans[at][1], default=None
+        )
     if now > 0:
         _add(sums, "waiting", now)
     found = [Segment(what, time, count) for what, (time, count) in sums.items() if time]

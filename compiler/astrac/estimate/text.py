@@ -36,8 +36,15 @@ def brief(estimate: Estimate) -> list[str]:
     lines = [f"{'step time':<12}{duration(estimate.cycles / estimate.steps)}, {estimate.cycles:,} cycles of 1 ns"]
     slowest = max(estimate.classes, key=lambda entry: entry.cycles, default=None)
     if slowest is not None:
-        names = (("compute", "compute"), ("communication", "exposed communication"), ("memory", "memory"), ("bubble", "bubble"))
-        parts = [f"{word} {_share(getattr(slowest, name), slowest.cycles)}" for name, word in names if getattr(slowest, name)]
+        names = (
+            ("compute", "compute"),
+            ("communication", "exposed communication"),
+            ("memory", "memory"),
+            ("bubble", "bubble"),
+        )
+        parts = [
+            f"{word} {_share(getattr(slowest, name), slowest.cycles)}" for name, word in names if getattr(slowest, name)
+        ]
         lines.append(f"{'of which':<12}{', '.join(parts)}")
     if estimate.memory is not None:
         lines.append(f"{'memory':<12}{size(estimate.memory.total)} a rank")
@@ -55,7 +62,9 @@ def _summary(estimate: Estimate) -> list[str]:
         if speed.tokens_per_second is not None:
             lines.append(f"{'tokens':<12}{_three(speed.tokens_per_second)}/s")
         if speed.utilisation is not None:
-            lines.append(f"{'model FLOPs':<12}{scaled(speed.model_flops, 'FLOP')} a step, {speed.utilisation:.1%} of the peak")
+            lines.append(
+                f"{'model FLOPs':<12}{scaled(speed.model_flops, 'FLOP')} a step, {speed.utilisation:.1%} of the peak"
+            )
     if estimate.doubt is not None:
         lines.append(f"{'note':<12}{estimate.doubt}")
     return lines
@@ -91,7 +100,11 @@ def _layers(estimate: Estimate) -> list[str]:
     shown = set(busiest[:ROWS])
     rows = [["layer", "forward", "backward", "optimizer", "communication", "bytes"]]
     rows += [
-        [row.name, *(duration(value) for value in (row.forward, row.backward, row.optimizer, row.communication)), size(row.bytes)]
+        [
+            row.name,
+            *(duration(value) for value in (row.forward, row.backward, row.optimizer, row.communication)),
+            size(row.bytes),
+        ]
         for row in estimate.layers
         if row in shown
     ]

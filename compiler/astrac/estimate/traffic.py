@@ -45,7 +45,10 @@ def traffic(job: Job, played: Played, plan: Plan | None) -> tuple[AxisTraffic, .
         entry = sums[axis, kind, words]
         for place, value in enumerate((1, op.bytes, end - start, wire)):  # type: ignore[attr-defined]
             entry[place] += value
-    found = [AxisTraffic(axis, kind, *entry, words) for (axis, kind, words), entry in sums.items()]
+    found = [
+        AxisTraffic(axis, kind, count, size, time, wire, words)
+        for (axis, kind, words), (count, size, time, wire) in sums.items()
+    ]
     return tuple(sorted(found, key=lambda entry: (-entry.time, entry.axis, entry.kind)))
 
 
@@ -59,7 +62,7 @@ def _group_name(group: Group) -> str:
 
 
 def _involved(job: Job, group: Group) -> tuple[bool, ...]:
-    """Dimensions that a collective runs on; communicator groups lie along the first one that their members differ in."""
+    """Dimensions that a collective runs on; a communicator group: the first that its members differ in."""
     dimensions = job.machine.dimensions
     if isinstance(group, AxisGroup) and group.dimensions is not None:
         return group.dimensions[: len(dimensions)]
@@ -87,27 +90,29 @@ def _algorithms(job: Job, op: Collective) -> tuple[str, ...]:
 
 
 def wire_time(job: Job, op: Collective) -> int:
-    """ns that the bytes of a collective need at full bandwidth, without latency: the largest of its dimensions.
+    """Ns that the bytes of a collective need at full bandwidth, without latency: the largest of its dimensions.
 
     Per rank and dimension of n: 2 (n-1)/n S for all-reduce, (n-1)/n S for reduce-scatter and all-to-all, (n-1) S for
     all-gather of shards S; on several dimensions S shrinks (grows) by n from one to the next.
     """
     involved = _involved(job, op.group)
-    dimensions = [dimension for dimension, takes_part in zip(job.machine.dimensions, involved, strict=True) if takes_part]
+    dimensions = [
+        dimension for dimension, takes_part in zip(job.machine.dimensions, involved, strict=True) if takes_part
+    ]
     if len(dimensions) == 1:
         return int(_moved(op.kind, op.bytes, _size(job, op.group)) / _rate(dimensions[0]))
     times: list[float] = []
     size = float(op.bytes)
     for dimension in reversed(dimensions) if op.kind is Kind.ALL_GATHER else dimensions:
         times.append(_moved(op.kind, size, dimension.size) / _rate(dimension))
-        size *= _SHRINKS.get(op.kind, lambda _: 1.0)(dimension.size)
+        size *= _SHRINKS[op.kind](dimension.size) if op.kind in _SHRINKS else 1.0
     return int(max(times, default=0.0))
 
 
 _SHRINKS: dict[Kind, Callable[[int], float]] = {
     Kind.ALL_REDUCE: lambda n: 1 / n,
     Kind.REDUCE_SCATTER: lambda n: 1 / n,
-    Kind.ALL_GATHER: lambda n: float(n),
+    Kind.ALL_GATHER: float,
 }
 
 _MOVES: dict[Kind, Callable[[int], float]] = {
@@ -123,7 +128,7 @@ def _moved(kind: Kind, size: float, ranks: int) -> float:
 
 
 def _rate(dimension: Dimension) -> float:
-    """Bytes per ns that a rank can send along a dimension: one message's, or one to each neighbour when fully connected."""
+    """Bytes per ns that a rank can send along a dimension: all links at once where it is fully connected."""
     lanes = dimension.size - 1 if dimension.block == "FullyConnected" else 1
     return dimension.bandwidth * GIB * lanes
 
@@ -136,7 +141,9 @@ def layers(job: Job, played: Played, plan: Plan | None) -> tuple[LayerTime, ...]
     steps = plan.duties[played.program].in_order_of_nodes()
     sums: dict[str, dict[str, int]] = {}
     for op, step, (start, end) in zip(ops, steps, played.spans, strict=True):
-        entry = sums.setdefault(step.layer, dict.fromkeys(("forward", "backward", "optimizer", "communication", "bytes"), 0))
+        entry = sums.setdefault(
+            step.layer, dict.fromkeys(("forward", "backward", "optimizer", "communication", "bytes"), 0)
+        )
         if isinstance(op, Compute):
             entry[_COLUMNS.get(step.phase, "backward")] += end - start
         elif not isinstance(op, Receive):

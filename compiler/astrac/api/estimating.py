@@ -1,0 +1,179 @@
+"""Estimates of anything: specs, bundles of ours or anybody's, ASTRA-sim's own command line, text jobs of 1.0."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from astrac.api.checking import Chain, Options, Stop, read
+from astrac.api.compiling import compile_data
+from astrac.diagnostics import Diagnosed, diagnostic, has_errors
+from astrac.estimate import estimate, estimate_text
+from astrac.read import of_arguments
+from astrac.read import read as read_job
+from astrac.source import Source
+from astrac.targets.astra_sim_1.read_network import read_network
+from astrac.targets.astra_sim_1.read_system import read_system
+from astrac.targets.astra_sim_1.read_workload import read_workload
+from astrac.text_job import Policy, TextJob
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from astrac.diagnostics import Diagnostic, Result
+    from astrac.estimate import Estimate
+    from astrac.job import Job
+
+MAX_TEXT_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """One estimate and what it is of.
+
+    Attributes:
+        title: the path, with the sweep's point.
+        point: what the sweep chose.
+        estimate: None where diagnostics say why.
+        diagnostics: of reading it.
+    """
+
+    title: str
+    point: tuple[tuple[str, str], ...]
+    estimate: Estimate | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def estimate_spec(name: str, data: bytes, options: Options) -> tuple[Estimated, ...]:
+    """One estimate for each wanted point of a spec."""
+    found = []
+    for result in compile_data(name, data, options):
+        compiled = result.value
+        if compiled is None:
+            found.append(Estimated(name, (), None, result.diagnostics))
+        else:
+            title = f"{name} {compiled.name}".strip()
+            found.append(Estimated(title, compiled.document.point, compiled.estimate, result.diagnostics))
+    return tuple(found)
+
+
+def estimate_folder(folder: str, backend: str | None) -> Estimated:
+    """Of a folder with a 2.x bundle or a 1.0 triple, recognised by what is in it."""
+    triple = _triple(Path(folder))
+    if triple is not None:
+        return _text(folder, *triple)
+    return _job(folder, read_job(folder), backend)
+
+
+def estimate_arguments(arguments: Sequence[str], backend: str | None) -> Estimated:
+    """Of the files that ASTRA-sim's own options name; both versions have the same ones."""
+    given = dict(argument.partition("=")[::2] for argument in arguments)
+    network = given.get("--network-configuration", "")
+    if _is_text_network(Path(network)):
+        return _text_arguments(given)
+    try:
+        files = of_arguments(arguments, Path())
+    except Diagnosed as found:
+        return Estimated("", (), None, (found.diagnostic,))
+    return _job(str(files.workload), read_job(files), backend)
+
+
+def _job(title: str, result: Result[Job], backend: str | None) -> Estimated:
+    if result.value is None or has_errors(result.diagnostics):
+        return Estimated(title, (), None, result.diagnostics)
+    value = estimate(result.value, backend=backend or "congestion_unaware")
+    return Estimated(title, (), value.value, (*result.diagnostics, *value.diagnostics))
+
+
+# -- ASTRA-sim 1.0
+
+
+def _is_text_network(path: Path) -> bool:
+    """Whether a file is a network of 1.0: JSON with a `topology-name`."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(MAX_TEXT_BYTES)
+        return head.lstrip()[:1] == b"{" and b'"topology-name"' in head
+    except OSError:
+        return False
+
+
+def _triple(folder: Path) -> tuple[Path, Path, Path] | None:
+    """Workload, system and network of 1.0 in a folder, None when it holds something else."""
+    if (folder / "manifest.json").exists() or any(folder.glob("*.et")):
+        return None
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    networks = [path for path in files if _is_text_network(path)]
+    texts = {path: _head(path) for path in files if path.suffix == ".txt"}
+    workloads = [path for path, head in texts.items() if head.split()[:1] and head.split()[0] in _POLICIES]
+    systems = [path for path, head in texts.items() if "scheduling-policy:" in head]
+    if len(networks) == len(workloads) == len(systems) == 1:
+        return workloads[0], systems[0], networks[0]
+    return None
+
+
+_POLICIES = {policy.value for policy in Policy}
+
+
+def _head(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(65536).decode("utf-8", "replace")
+
+
+def _text(
+    title: str,
+    workload: Path,
+    system: Path,
+    network: Path,
+    passes: int = 1,
+    compute_scale: float = 1.0,
+    comm_scale: float = 1.0,
+) -> Estimated:
+    chain = Chain()
+    try:
+        job = TextJob(
+            chain.take(read_network(_source(network, chain))),
+            chain.take(read_system(_source(system, chain))),
+            chain.take(read_workload(_source(workload, chain))),
+            passes=passes,
+            compute_scale=compute_scale,
+            comm_scale=comm_scale,
+        )
+    except Stop:
+        return Estimated(title, (), None, tuple(chain.found))
+    return Estimated(title, (), estimate_text(job), tuple(chain.found))
+
+
+def _source(path: Path, chain: Chain) -> Source:
+    try:
+        return Source(str(path), read(str(path)).decode("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (getattr(error, "strerror", None) or "not UTF-8").lower()
+        chain.note((diagnostic("AS700", f"cannot read `{path}`: {reason}"),))
+        raise Stop from None
+
+
+def _text_arguments(given: dict[str, str]) -> Estimated:
+    """1.0's options; numbers that are none are refused."""
+    try:
+        return _text(
+            given["--workload-configuration"],
+            Path(given["--workload-configuration"]),
+            Path(given["--system-configuration"]),
+            Path(given["--network-configuration"]),
+            int(given.get("--num-passes", "1")),
+            float(given.get("--compute-scale", "1")),
+            float(given.get("--comm-scale", "1")),
+        )
+    except KeyError as missing:
+        return Estimated("", (), None, (diagnostic("AS708", f"`{missing.args[0]}` is missing"),))
+    except ValueError as error:
+        return Estimated("", (), None, (diagnostic("AS708", f"an option is no number: {error}"),))
+
+
+def as_json(found: Sequence[Estimated]) -> str:
+    """One readable document, or JSON lines for several."""
+    values = [entry.estimate.as_json() for entry in found if entry.estimate is not None]
+    return "".join(json.dumps(value, indent=None if len(found) > 1 else 2) + "\n" for value in values)
