@@ -80,8 +80,12 @@ class Result(NamedTuple, Generic[T]):
 
 def quoted(text: str) -> str:
     """In backquotes for a message: one line, at most 60 characters, nothing that a terminal would obey."""
-    short = text if len(text) <= 60 else text[:57] + "..."
-    return "`" + "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in short) + "`"
+    return f"`{printable(text if len(text) <= 60 else text[:57] + '...')}`"
+
+
+def printable(text: str) -> str:
+    """With escapes for what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
 
 
 def has_errors(findings: Iterable[Diagnostic]) -> bool:

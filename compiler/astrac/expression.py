@@ -15,7 +15,7 @@ from astrac.suggest import did_you_mean
 from astrac.units import Dimension, Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
 
     from astrac.source import Span
 
@@ -112,6 +112,23 @@ def shown(value: Value) -> str:
             return value.text
         case Values():
             return "[" + ", ".join(shown(item) for item, _ in value.items) + "]"
+
+
+def paths(node: syntax.Expression) -> Iterator[syntax.Path]:
+    """The words and paths of an expression, from left to right."""
+    match node:
+        case syntax.Path():
+            yield node
+        case syntax.Listing():
+            for value in node.values:
+                yield from paths(value)
+        case syntax.Group():
+            yield from paths(node.inner)
+        case syntax.Unary():
+            yield from paths(node.operand)
+        case syntax.Chain():
+            for operand in node.operands:
+                yield from paths(operand)
 
 
 def _number(node: syntax.Number) -> Quantity:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from astrac.codes.example import spec
-from astrac.codes.row import Code
+from astrac.codes.row import Code, Severity
 
 _TWO_DIMENSIONS = """topology pod {
   switch nvlink { size: 8, bandwidth: 300 GB/s, latency: 300 ns }
@@ -288,5 +288,20 @@ ROWS: tuple[Code, ...] = (
         why="The simulator has no notion of capacity and would run all the same.",
         bad=spec(memory_pool=_POOL % ("pool", "64 GB/s", "600 ns", ", capacity: 1 KB")),
         good=spec(memory_pool=_POOL % ("pool", "64 GB/s", "600 ns", ", capacity: 1 TB")),
+    ),
+    Code(
+        "AS590",
+        "assertion does not hold",
+        what="An `assert` of the file is false. The notes show the values on both sides.",
+        why="It is the file's own condition.",
+        bad=spec() + 'assert topology.nvlink.size <= 4 "no more than a node"\n',
+        good=spec() + 'assert topology.nvlink.size <= 8 "no more than a node"\n',
+    ),
+    Code(
+        "AS591",
+        "assertion not evaluated",
+        what="An `assert` uses `estimate.*`, and this command makes no estimate.",
+        why="`build` and `estimate` evaluate it.",
+        severity=Severity.NOTE,
     ),
 )

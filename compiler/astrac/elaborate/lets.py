@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from astrac import syntax
 from astrac.diagnostics import Diagnosed, Label, diagnostic, quoted
 from astrac.elaborate.findings import Findings, Lost
-from astrac.expression import Scope, Value, Word, evaluate
+from astrac.expression import Scope, Value, Word, evaluate, paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,7 +55,7 @@ class Lets:
         """Depth first without recursion, for chains of lets may be long; a circle is reported and left out."""
         done: set[str] = set()
         for start in self._lets:
-            stack = [(start, iter(_words(self._lets[start].value)))]
+            stack = [(start, _words(self._lets[start].value))]
             on_stack = {start: None}
             while stack and start not in done:
                 name, needs = stack[-1]
@@ -72,23 +72,10 @@ class Lets:
                     done.update(on_stack)
                     break
                 else:
-                    stack.append((needed.text, iter(_words(self._lets[needed.text].value))))
+                    stack.append((needed.text, _words(self._lets[needed.text].value)))
                     on_stack[needed.text] = None
 
 
 def _words(node: syntax.Expression) -> Iterator[syntax.Name]:
     """The single words of an expression."""
-    match node:
-        case syntax.Path():
-            if len(node.names) == 1:
-                yield node.names[0]
-        case syntax.Listing():
-            for value in node.values:
-                yield from _words(value)
-        case syntax.Group():
-            yield from _words(node.inner)
-        case syntax.Unary():
-            yield from _words(node.operand)
-        case syntax.Chain():
-            for operand in node.operands:
-                yield from _words(operand)
+    return (path.names[0] for path in paths(node) if len(path.names) == 1)
