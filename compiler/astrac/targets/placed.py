@@ -56,6 +56,8 @@ def read_json(source: Source) -> Placed:
         raise Diagnosed(diagnostic("AS700", f"`{source.name}` is larger than {MAX_JSON >> 20} MiB"))
     try:
         value = json.loads(source.text, object_pairs_hook=_once, parse_constant=_no_constant)
+        if "\\u" in source.text:
+            json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no character
     except json.JSONDecodeError as error:
         place = source.span(error.pos, error.pos + 1)
         raise Diagnosed(diagnostic("AS701", f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", place)) from None
