@@ -189,6 +189,8 @@ def _run_check(options: Namespace) -> int:
                 print(to_json(point.document.tree))
     _report(findings, options.format, errors_to="stdout")
     if options.format == "text" and not options.print:
+        if findings:
+            print()
         print(_verdict(findings, len(files)))
     return int(has_errors(findings))
 
