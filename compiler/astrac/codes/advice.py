@@ -212,8 +212,29 @@ ROWS: tuple[Code, ...] = (
     Code(
         "AS850",
         "size without communication",
-        what="A column says NONE and a size.",
-        why="The size is ignored.",
+        what="A column says NONE and a size, or names a collective of 0 bytes that nothing waits for.",
+        why="Nothing is sent.",
+        bad="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 4096 1\n",
+        good="# workload.txt\nDATA\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS851",
+        "fewer words than dimensions",
+        what="An `*-implementation` list that the workload never uses has fewer words than there are dimensions.",
+        why="Nothing here; as soon as such a collective is issued, the other dimensions take no part in it.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS852",
+        "last bottom layer out of range",
+        what="The number after a DLRM policy is the last layer of the bottom network, counted from 0.",
+        why="Outside the layers, the embedding's all-to-alls are never sent or never waited for, in silence.",
+        bad="# workload.txt\n"
+        "HYBRID_DLRM 9\n"
+        "2\n"
+        "a -1 1 ALLTOALL 4096 1 NONE 0 1 NONE 0 1\n"
+        "b -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
         severity=Severity.WARNING,
     ),
 )

@@ -305,17 +305,6 @@ ROWS: tuple[Code, ...] = (
         good="# workload.txt\nHYBRID_TRANSFORMER_FWD_IN_BCKWD g: 1 c: 0 i: 0\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
     ),
     Code(
-        "AS752",
-        "last bottom layer out of range",
-        what="The number after a DLRM policy is the last layer of the bottom network, counted from 0.",
-        why="Outside the layers, the embedding's all-to-alls are never sent or never waited for, in silence.",
-        bad="# workload.txt\n"
-        "HYBRID_DLRM 9\n"
-        "2\n"
-        "a -1 1 ALLTOALL 4096 1 NONE 0 1 NONE 0 1\n"
-        "b -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
-    ),
-    Code(
         "AS753",
         "fewer bytes than chunks",
         what="A collective has fewer bytes than `preferred-dataset-splits`.",

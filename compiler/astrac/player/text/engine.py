@@ -36,6 +36,20 @@ def float32(value: float) -> float:
     return float(unpack("f", pack("f", value))[0])
 
 
+def _refuse(job: TextJob) -> None:
+    """What the simulator has and this engine has not."""
+    if job.system.inter in {"themis", "themisFlex"}:
+        reason = "themis balances loads in an order of NPUs that one NPU cannot stand for"
+        raise PlayError(Fault.UNKNOWN, reason)
+    if job.system.shared_bus is not None:
+        raise PlayError(Fault.UNKNOWN, "model-shared-bus: the bus inside an NPU is not modelled")
+    if job.rendezvous:
+        raise PlayError(Fault.UNKNOWN, "--rendezvous-protocol: handshakes are not modelled")
+    if job.passes < 0 or job.queues < 1 or job.system.active_chunks < 1:
+        reason = f"{job.passes} passes, {job.queues} queues, {job.system.active_chunks} active chunks"
+        raise PlayError(Fault.SETTING, reason)
+
+
 def scaled(value: int, scale: float) -> int:
     """A column times a scale of the command line: through a double, and truncated."""
     return int(float(value) * float32(scale))
@@ -71,6 +85,7 @@ class Engine:
     """
 
     def __init__(self, job: TextJob) -> None:
+        _refuse(job)
         self.job = job
         rows = lanes(job)
         delay = int(job.system.endpoint_delay * float32(job.injection_scale))

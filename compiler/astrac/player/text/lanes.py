@@ -161,7 +161,7 @@ def _lanes(network: TextNetwork, words: tuple[str, ...], split: Split | None, ki
         raise PlayError(Fault.WORDS, f"{len(words)} words for {len(network.dimensions)} dimensions ({kind.name})")
     if split is not None:
         if len(words) <= split.level:
-            reason = f"the group splits dimension {split.level}, for which {kind.name} has no word"
+            reason = f"the group splits dimension {split.level}, for which {kind.name} has no word of its own"
             raise PlayError(Fault.WORDS, reason)
         algorithms.insert(split.level, algorithms[split.level])
     if algorithms[0].flat:

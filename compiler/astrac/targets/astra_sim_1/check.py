@@ -9,7 +9,7 @@ from astrac.diagnostics import Diagnostic, Label, diagnostic
 from astrac.job import IMPLEMENTED
 from astrac.player.text import Fault, PlayError, Surveyed, loops, survey
 from astrac.player.text.engine import COMPUTE_LIMIT, scaled
-from astrac.player.text.lanes import algorithm, boundary
+from astrac.player.text.lanes import algorithm, boundary, lanes
 from astrac.targets.astra_sim_1 import keys
 from astrac.targets.astra_sim_1.check_files import COLUMNS, check_network, check_workload, finding, issued_columns
 from astrac.text_job import TRANSFORMERS, Stage
@@ -69,18 +69,26 @@ def _check_options(job: TextJob) -> Iterable[Diagnostic]:
 
 
 def _check_words(job: TextJob) -> Iterable[Diagnostic]:
-    """One word a dimension, or a single `one*` word."""
+    """One word a dimension, or a single `one*` word; too few words for a kind that is never issued do no harm."""
     count = len(job.network.dimensions)
+    issued = {job.workload.rows[row].work(stage).kind for row, stage in issued_columns(job.workload)}
+    wrong: dict[tuple[str, str], list[str]] = defaultdict(list)
     for kind in IMPLEMENTED:
         words = job.system.words(kind)
-        pointer = f"/{keys.IMPLEMENTATION_KEYS[kind]}"
         flat = any(found is not None and found.flat for found in map(algorithm, words))
         if flat and len(words) > 1:
-            yield finding("AS734", "a `one*` word stands alone for all dimensions", job.system.origins, pointer)
-        elif not flat and len(words) != count:
-            message = f"{_plural(len(words), 'word')} for {_plural(count, 'dimension')}"
-            notes = _notes(job.network.origins.get("/units-count"), "the dimensions")
-            yield finding("AS734", message, job.system.origins, pointer, *notes)
+            problem = ("AS734", "a `one*` word stands alone for all dimensions")
+        elif flat or len(words) == count:
+            continue
+        else:
+            harmless = len(words) < count and kind not in issued
+            code = "AS851" if harmless else "AS734"
+            problem = (code, f"{_plural(len(words), 'word')} for {_plural(count, 'dimension')}")
+        wrong[problem].append(f"/{keys.IMPLEMENTATION_KEYS[kind]}")
+    for (code, message), (first, *others) in wrong.items():
+        notes = [note for pointer in others for note in _notes(job.system.origins.get(pointer), "here too")]
+        notes += _notes(job.network.origins.get("/units-count"), "the dimensions")
+        yield finding(code, message, job.system.origins, first, *notes)
 
 
 def _check_group(job: TextJob) -> Iterable[Diagnostic]:
@@ -88,9 +96,10 @@ def _check_group(job: TextJob) -> Iterable[Diagnostic]:
         return
     try:
         boundary(job.network, job.workload.extras.group)
+        lanes(job)
     except PlayError as error:
         notes = _notes(job.network.origins.get("/units-count"), "the dimensions")
-        yield finding("AS750", error.reason, job.workload.origins, "/extras/group", *notes)
+        yield finding(CODES[error.fault], error.reason, job.workload.origins, "/extras/group", *notes)
 
 
 def _check_times(job: TextJob) -> Iterable[Diagnostic]:
@@ -126,14 +135,17 @@ def _check_collectives(job: TextJob) -> list[Diagnostic]:
 def _check_faults(job: TextJob, surveyed: list[Surveyed]) -> list[Diagnostic]:
     awaited = _awaited(job) if any(found.fault is Fault.ZERO_SIZE for found in surveyed) else frozenset()
     sorts: dict[tuple[Fault, object], list[Surveyed]] = defaultdict(list)
-    findings = []
+    empty = []
     for found in surveyed:
         if found.fault is Fault.ZERO_SIZE and (found.row, found.stage) not in awaited:
-            message = "a collective of 0 bytes is not run: write `NONE 0`"
-            findings.append(finding("AS850", message, job.workload.origins, _pointer(found, "bytes")))
+            empty.append(found)
         elif found.fault is not None:
             sorts[found.fault, found.kind if found.fault in OF_ALGORITHMS else found.reason].append(found)
-    return findings + [_fault(job, found) for found in sorts.values()]
+    findings = [_fault(job, found) for found in sorts.values()]
+    if empty:
+        message = f"{_plural(len(empty), 'collective')} of 0 bytes: nothing is sent, write `NONE 0`"
+        findings.append(finding("AS850", message, job.workload.origins, _pointer(empty[0], "bytes")))
+    return findings
 
 
 def _fault(job: TextJob, found: list[Surveyed]) -> Diagnostic:

@@ -102,7 +102,7 @@ def _check_extras(workload: TextWorkload) -> Iterable[Diagnostic]:
     extras, layers = workload.extras, len(workload.rows)
     if workload.policy in DLRMS and not 0 <= extras.last_bottom < layers:
         message = f"the last bottom layer is {extras.last_bottom}, and layers go from 0 to {layers - 1}"
-        yield finding("AS752", message, workload.origins, "/extras/last_bottom")
+        yield finding("AS852", message, workload.origins, "/extras/last_bottom")
     if extras.group < 1:
         message = f"a model-parallel group has at least 1 NPU, not {extras.group}"
         yield finding("AS750", message, workload.origins, "/extras/group")

@@ -12,7 +12,7 @@ from astrac.targets.astra_sim_1.check_files import check_network
 from astrac.text_job import TextDimension, TextNetwork
 
 if TYPE_CHECKING:
-    from astrac.source import Source, Span
+    from astrac.source import Source
 
 COUNTS = ("units-count", "links-count")
 """Lists of whole numbers."""
@@ -52,8 +52,7 @@ class _Reader:
         count = self._count(value.get("dimensions-count"))
         lists = {key: self._list(key, value[key]) for key in keys.DIMENSION_KEYS if key in value}
         if count is not None:
-            for key, items in lists.items():
-                self._check_length(key, items, count)
+            self._check_lengths(lists, count)
         if has_errors(self.findings) or count is None:
             return None
         rows = zip(*(lists[key] or [] for key in keys.DIMENSION_KEYS), strict=True)
@@ -68,11 +67,15 @@ class _Reader:
             if key in value:
                 continue
             misspelt = nearest(key, unknown, at_least=0.75)
-            hints: tuple[str, ...] = () if misspelt is None else (f"did you mean it by `{misspelt}`?",)
-            span = self.tree.at("") if misspelt is None else self.tree.key(child("", misspelt))
-            if misspelt is not None:
-                unknown.remove(misspelt)
-            self.findings.append(diagnostic("AS721", f"the key `{key}` is missing", _start(span), hints=hints))
+            if misspelt is None:
+                start = self.tree.at("").start
+                span = self.tree.at("").source.span(start, start + 1)
+                self.findings.append(diagnostic("AS721", f"the key `{key}` is missing", span))
+                continue
+            unknown.remove(misspelt)
+            message = f"the key `{key}` is missing, and `{misspelt}` is none"
+            place = self.tree.key(child("", misspelt))
+            self.findings.append(diagnostic("AS721", message, place, hints=(f"write `{key}`",)))
         for key in unknown:
             span = self.tree.key(child("", key))
             hints = did_you_mean(key, REQUIRED)
@@ -132,11 +135,17 @@ class _Reader:
             self._advise(f"`{value}` reads as {int(value)}", pointer)
         return int(value)
 
-    def _check_length(self, key: str, items: list[object] | None, count: int) -> None:
-        if items is not None and len(items) != count:
-            entries = f"{len(items)} entr{'y' if len(items) == 1 else 'ies'}"
+    def _check_lengths(self, lists: dict[str, list[object] | None], count: int) -> None:
+        """One error when it is the count that is wrong, else one a list."""
+        lengths = {key: len(items) for key, items in lists.items() if items is not None}
+        wrong = {key: length for key, length in lengths.items() if length != count}
+        if len(wrong) == len(lengths) > 1 and len(set(wrong.values())) == 1:
+            message = f"`dimensions-count` is {count}, and every list has {_entries(*set(wrong.values()))}"
+            self._error("AS724", message, "/dimensions-count")
+            return
+        for key, length in wrong.items():
             note = Label(self.tree.at("/dimensions-count"), "the count")
-            message = f"`{key}` has {entries} for {count} dimension{'' if count == 1 else 's'}"
+            message = f"`{key}` has {_entries(length)} for {count} dimension{'' if count == 1 else 's'}"
             self.findings.append(diagnostic("AS724", message, self.tree.at(child("", key)), note))
 
     def _error(self, code: str, message: str, pointer: str) -> None:
@@ -146,6 +155,5 @@ class _Reader:
         self.findings.append(diagnostic("AS846", message, self.tree.at(pointer)))
 
 
-def _start(span: Span) -> Span:
-    """The first character of a long place."""
-    return span if span.first.line == span.last.line else span.source.span(span.start, span.start + 1)
+def _entries(count: int) -> str:
+    return f"{count} entr{'y' if count == 1 else 'ies'}"

@@ -120,6 +120,8 @@ BUS_KEYS = ("L", "o", "g", "G")
 def read_system(source: Source) -> Result[TextSystem]:
     """The system, or what is wrong with it."""
     pairs = _Pairs(tokens(source))
+    if not pairs.rest:
+        return Result(None, (diagnostic("AS731", "the file is empty", source.whole()),))
     pairs.read()
     words, findings = pairs.words, pairs.findings
     needed = [key for key, setting in SETTINGS.items() if setting.required]

@@ -164,7 +164,10 @@ def _count(stream: _Stream, policy: Policy) -> int:
         message = f"`{policy.value}` takes no words before the count of layers"
         raise Diagnosed(diagnostic("AS743", message, word.span))
     if value is None and sum(other.line == word.line for other in stream.words) > 2:
-        raise Diagnosed(diagnostic("AS741", "the count of layers is missing before the first layer", word.span))
+        message = "the count of layers is missing before the first layer"
+        usage = f"`{policy.value}` is followed by `{_usage(policy)}`"
+        notes = () if bare else (Label(stream.origins["/policy"], usage),)
+        raise Diagnosed(diagnostic("AS741", message, word.span, *notes))
     message = f"`{word.text}` is not a count of layers: a whole number from 1 on"
     raise Diagnosed(diagnostic("AS741", message, word.span))
 
