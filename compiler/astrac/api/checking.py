@@ -153,7 +153,8 @@ def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = N
     try:
         # Errors do not end the chain here as long as there is something to go on with: one run shows all of them.
         file = chain.keep(parse(name, data))
-        closed = chain.keep(resolve(file, inputs.load, options.profile, chain.take(_settings(options.settings))))
+        settings = chain.take(_settings(options.settings))
+        closed = chain.keep(resolve(file, inputs.load, options.profile, settings))
         documents = [_document(variant, chain) for variant in closed if options.point in (None, variant.name)]
         if not documents:
             chain.note((_no_point(file.source, options.point, [variant.name for variant in closed]),))

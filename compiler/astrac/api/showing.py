@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from astrac.codes import CODES
 from astrac.estimate.text import brief, size, text
+from astrac.plan import Communicate, Computation, Remote, Transfer
 from astrac.targets import TARGETS
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from astrac.api.compiling import Compiled
     from astrac.api.estimating import Estimated
+    from astrac.plan import Plan, Step
 
 
 def announcement(compiled: Compiled, folder: str) -> str:
@@ -72,3 +74,34 @@ def page(code: str) -> str:
 
 def _indented(text: str) -> str:
     return "\n".join(f"    {line}" if line else "" for line in text.rstrip("\n").split("\n"))
+
+
+def plan_text(plan: Plan) -> str:
+    """The steps of every duty, a line each: id, what, why, and what it waits for."""
+    lines = [f"axes: {', '.join(f'{axis.name} {axis.size} (stride {axis.stride})' for axis in plan.axes)}"]
+    for duty in plan.duties:
+        lines += ["", f"{duty.name}:"]
+        lines += [_step(step) for step in duty.steps]
+    return "\n".join(lines) + "\n"
+
+
+def _step(step: Step) -> str:
+    waits = f"needs {' '.join(map(str, step.needs))}" if step.needs else ""
+    if step.after:
+        waits += f"{', ' if waits else ''}after {' '.join(map(str, step.after))}"
+    batch = "" if step.micro_batch is None else f" m{step.micro_batch}"
+    where = f"{step.layer}, {step.phase.value}{batch}" + (f" i{step.iteration}" if step.iteration else "")
+    return f"{step.id:5} {_action(step):<60} {where:<48} {waits}".rstrip()
+
+
+def _action(step: Step) -> str:
+    match step.action:
+        case Computation(flops, moved, time):
+            return f"compute {time:,} ns, {flops:,} FLOP, {moved:,} B"
+        case Communicate(kind, size, axes, only):
+            some = f" of {list(only)}" if only else ""
+            return f"{kind.name.lower()} {size:,} B over {' x '.join(axes)}{some}"
+        case Transfer(axis, offset, size, tag, send):
+            return f"{'send' if send else 'receive'} {size:,} B, {axis} {offset:+}, tag {tag}"
+        case Remote(size, store):
+            return f"{'store' if store else 'load'} {size:,} B"

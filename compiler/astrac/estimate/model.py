@@ -139,12 +139,33 @@ class Estimate:
             "doubt": self.doubt,
             "ranks": [run._asdict() for run in self.runs],
             "classes": [vars(entry) for entry in self.classes],
-            "traffic": [vars(entry) | {"algorithms": list(entry.algorithms)} for entry in self.traffic],
+            "traffic": [_traffic(entry) for entry in self.traffic],
             "layers": [vars(entry) for entry in self.layers],
             "critical_path": [vars(entry) for entry in self.path],
             "memory": None if memory is None else {name: getattr(memory, name) for name in MEMORY_TERMS},
             "throughput": None if self.throughput is None else vars(self.throughput),
+            "advice": list(self.advice),
         }
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """Where the simulator is known to be optimistic."""
+        return tuple(
+            f"{entry.axis} {entry.kind} takes {entry.time:,} ns, less than the {entry.wire:,} ns that its bytes "
+            "need at full bandwidth: the congestion-unaware network beats the wire"
+            for entry in self.traffic
+            if entry.wire > entry.time
+        ) + tuple(
+            f"{entry.axis} {entry.kind} runs `direct`, and every message gets the full bandwidth: on a ring "
+            "or a switch that is more than there is"
+            for entry in self.traffic
+            if any(word.startswith(("direct", "oneDirect")) for word in entry.algorithms) and entry.wire <= entry.time
+        )
+
+
+def _traffic(entry: AxisTraffic) -> dict[str, Any]:
+    achieved = entry.bytes / entry.time * 1e9 if entry.time else 0
+    return vars(entry) | {"algorithms": list(entry.algorithms), "bandwidth": achieved}
 
 
 MEMORY_TERMS = ("weights", "gradients", "optimizer", "activations", "buffers", "total")

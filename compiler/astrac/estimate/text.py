@@ -26,6 +26,7 @@ def text(estimate: Estimate, title: str) -> str:
         _layers(estimate),
         _path(estimate),
         _memory(estimate),
+        [f"note: {line}" for line in estimate.advice],
     )
     body = "\n\n".join("\n".join(f"  {line}" for line in section) for section in sections if section)
     return f"{title}\n{body}\n"

@@ -1,0 +1,76 @@
+"""Every stage of every example, for reading: what a spec becomes.
+
+A spec of more than 600 trace nodes a stage keeps the goldens of its `smoke` profile, and digests of the whole.
+"""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from astrac.api.checking import Options
+from astrac.api.compiling import compile_data
+from astrac.api.estimating import Estimated
+from astrac.api.showing import estimates_csv, plan_text
+from astrac.bundle import json_text
+from astrac.document import to_json
+from astrac.targets.astra_sim_2.transcript import to_text
+
+ROOT = Path(__file__).parents[1]
+SPECS = sorted((ROOT / "specs").glob("*.astra"))
+NODES = 600
+
+
+def compiled(path, profile):
+    results = compile_data(f"specs/{path.name}", path.read_bytes(), Options(profile=profile))
+    assert [finding for result in results for finding in result.diagnostics if finding.is_error] == []
+    return [result.value for result in results]
+
+
+def content(artifact):
+    return b"".join(artifact.chunks())
+
+
+def stages(variant):
+    """File name -> text of everything that a person would read."""
+    texts = {
+        "elaborated.json": to_json(variant.document.tree) + "\n",
+        "plan.txt": plan_text(variant.plan),
+        "estimate.json": json_text(variant.estimate.as_json()),
+    }
+    seen = set()
+    for artifact in variant.bundle.artifacts:
+        name = artifact.path.removeprefix("astra-sim-2/").replace("astra-sim-1/", "text-").replace("workload/", "")
+        if not artifact.path.endswith(".et"):
+            texts.setdefault(name, content(artifact).decode())
+        elif (program := program_of(variant, artifact.ranks[0])) not in seen:
+            seen.add(program)
+            texts[name.replace("{rank}", str(artifact.ranks[0])).replace(".et", ".et.txt")] = (
+                "\n".join(to_text(content(artifact))) + "\n"
+            )
+    return texts
+
+
+def program_of(variant, rank):
+    return next(members.program for members in variant.job.classes if rank in set(variant.job.ranks(members)))
+
+
+def digests(variant):
+    """Of what is too long to read."""
+    whole = {artifact.path: hashlib.sha256(content(artifact)).hexdigest() for artifact in variant.bundle.artifacts[:20]}
+    whole["plan"] = hashlib.sha256(plan_text(variant.plan).encode()).hexdigest()
+    return "".join(f"{digest}  {path}\n" for path, digest in sorted(whole.items()))
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_stages(path, golden):
+    smoke = "smoke" if b"\nprofile smoke" in path.read_bytes() else None
+    variants = compiled(path, smoke)
+    texts = stages(variants[0])
+    if len(variants) > 1:
+        entries = [Estimated(each.name, each.document.point, each.estimate, ()) for each in variants]
+        texts["estimates.csv"] = estimates_csv(entries)
+    if max(len(program.ops) for program in variants[0].job.programs) > NODES:
+        texts = {name: text for name, text in texts.items() if name != "plan.txt" and not name.endswith(".et.txt")}
+        texts["digests.txt"] = digests(variants[0])
+    golden(ROOT / "tests" / "golden" / path.stem, texts)
