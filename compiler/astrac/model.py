@@ -6,13 +6,10 @@ Bytes and FLOPs follow when `lower` knows the precision: FLOPs = 2 x MACs, bytes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import TypeAlias
 
 BITS: dict[str, int] = {
     "float64": 64, "float32": 32, "tfloat32": 32, "float16": 16, "bfloat16": 16, "float8": 8,
@@ -99,8 +96,8 @@ class Layer:
         vector_flops: forward FLOPs that are not multiply-accumulates (norms, activations, softmax, pooling).
         input_elements, output_elements: activations read and written forward; weights are not among them.
         kept_elements: activations that backward needs and forward must keep.
-        kept_replicated: of those, the ones that tensor parallelism leaves whole on every rank (along the residual stream);
-            sequence parallelism cuts them too.
+        kept_replicated: of those, the ones that tensor parallelism leaves whole on every rank (along the residual
+            stream); sequence parallelism cuts them too.
         weight_reads: elements of the weight that forward touches, None for all of them (an embedding reads its rows).
         trainable: False when the weights are frozen or there are none.
         input_gradient: False when nothing trainable lies upstream (the first layer).
@@ -109,7 +106,6 @@ class Layer:
         block: the transformer block that it belongs to, for pipeline cuts and recomputation; None outside.
         shared_with: the earlier layer that owns the same weight (tied embeddings); its parameters count there once.
         data_type: of the activations, as the model stores them.
-        weight_reads: elements of the weight that forward reads where it is not all of them (rows of an embedding).
         state_elements: numbers that are updated without a gradient (running statistics).
         runs: False for a branch that another one excludes: its parameters exist, its work does not count.
     """
@@ -134,7 +130,6 @@ class Layer:
     block: int | None = None
     shared_with: str | None = None
     data_type: str = "float32"
-    weight_reads: int | None = None
     state_elements: int = 0
     runs: bool = True
 
@@ -203,14 +198,3 @@ class Model:
     def trainable_params(self) -> int:
         """Those of `params` that training changes."""
         return sum(layer.params for layer in self.layers if layer.trainable)
-
-
-def with_input_gradients(layers: Sequence[Layer]) -> tuple[Layer, ...]:
-    """The rows with `input_gradient` set anew from `trainable` and the edges: after freezing some of them."""
-    reached: list[bool] = []
-    for layer in layers:
-        reached.append(any(reached[source] or layers[source].trainable for source in layer.inputs))
-    return tuple(
-        layer if layer.input_gradient == needed else replace(layer, input_gradient=needed)
-        for layer, needed in zip(layers, reached, strict=True)
-    )

@@ -80,15 +80,15 @@ ROWS: tuple[Code, ...] = (
         "AS831",
         "possible tie",
         what="An embedding table and a nameless matrix are transposes of each other in shape.",
-        why="Exporters write the transpose of a tied head as a second tensor. Only you know whether they are one weight; "
-        "untied, the parameters and their gradient count twice.",
+        why="Exporters write the transpose of a tied head as a second tensor. Only you know whether they are one "
+        "weight; untied, the parameters and their gradient count twice.",
         severity=Severity.WARNING,
     ),
     Code(
         "AS832",
         "parameters or a fixed table",
         what="A constant of several axes is added to activations: learned positions, or a table that is never trained.",
-        why="The graph does not tell. It counts as parameters, with gradients; `layer` with `freeze: true` changes that.",
+        why="The graph does not tell. It counts as parameters; `layer` with `freeze: true` changes that.",
         severity=Severity.WARNING,
     ),
     Code(

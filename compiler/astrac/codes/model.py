@@ -20,9 +20,9 @@ ROWS: tuple[Code, ...] = (
     Code(
         "AS602",
         "not an ONNX file",
-        what="The file has the place of a model and is something else: a Git LFS pointer, an archive, a web page, text.",
-        why="A pointer is what a checkout without Git LFS leaves behind, a web page is a failed download; an empty file "
-        "would even be a valid, empty model.",
+        what="The file has the place of a model and is another: a Git LFS pointer, an archive, a web page, text.",
+        why="A pointer is what a checkout without Git LFS leaves behind, a web page is a failed download; an empty "
+        "file would even be a valid, empty model.",
     ),
     Code(
         "AS603",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Dim: TypeAlias = int | str | None
 """An extent, the name of a symbolic one, or None where the file says nothing."""
@@ -26,7 +28,7 @@ class Constant:
     shape: tuple[int, ...]
     dtype: str
     stored: int | None = None
-    payload: object = field(default=None, repr=False, compare=False)
+    payload: Any = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +109,12 @@ class File:
 
     Attributes:
         graph: the main graph.
-        functions: by domain, name and overload.
+        functions: by domain and name.
         versions: opset version by domain.
         external: files that hold weights, as the model names them; they are never opened.
     """
 
     graph: Graph
-    functions: Mapping[tuple[str, str, str], Function] = field(default_factory=dict)
+    functions: Mapping[tuple[str, str], Function] = field(default_factory=dict)
     versions: Mapping[str, int] = field(default_factory=dict)
     external: tuple[str, ...] = ()

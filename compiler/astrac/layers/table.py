@@ -35,7 +35,9 @@ def rows(model: Model, *, weights_only: bool = False, all_rows: bool = False) ->
     """
     if weights_only:
         return tuple(layer for layer in model.layers if _has_matrix(layer))
-    return tuple(layer for layer in model.layers if all_rows or layer.macs or layer.weight is not None or layer.bias is not None)
+    return tuple(
+        layer for layer in model.layers if all_rows or layer.macs or layer.weight is not None or layer.bias is not None
+    )
 
 
 def _has_matrix(layer: Layer) -> bool:
@@ -80,7 +82,13 @@ def _csv(model: Model, shown: Sequence[Layer], weights_only: bool) -> str:  # no
 def _json(model: Model, shown: Sequence[Layer], weights_only: bool) -> str:
     names = [layer.name for layer in model.layers]
     layers = [record(layer, names, weights_only=weights_only) for layer in shown]
-    content = {"model": model.name, "batch": model.batch, "digest": model.digest, "layers": layers, "totals": totals(model, shown, weights_only=weights_only)}
+    content = {
+        "model": model.name,
+        "batch": model.batch,
+        "digest": model.digest,
+        "layers": layers,
+        "totals": totals(model, shown, weights_only=weights_only),
+    }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -161,7 +169,10 @@ def totals(model: Model, shown: Iterable[Layer], *, weights_only: bool = False) 
 
 def _text(model: Model, shown: Sequence[Layer], weights_only: bool) -> str:
     head = ("layer", "operator", "weight", "parameters", "type", "bytes", "MACs")
-    body = [tuple(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells(layer, weights_only=weights_only)) for layer in shown]
+    body = [
+        tuple(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells(layer, weights_only=weights_only))
+        for layer in shown
+    ]
     return "\n".join([*_columns([head, *body]), "", *summary(model, shown, weights_only=weights_only)]) + "\n"
 
 
@@ -170,7 +181,10 @@ def _columns(table: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     numbers = (3, 5, 6)
     return [
-        "  ".join(cell.rjust(width) if index in numbers else cell.ljust(width) for index, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
+        "  ".join(
+            cell.rjust(width) if index in numbers else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
         for row in table
     ]
 
@@ -178,16 +192,17 @@ def _columns(table: Sequence[tuple[str, ...]]) -> list[str]:
 def summary(model: Model, shown: Iterable[Layer], *, weights_only: bool = False) -> list[str]:
     """The model as people know it, one line a fact."""
     sums = totals(model, shown, weights_only=weights_only)
+    backward = (scaled(sums["input_gradient_flops"]), scaled(sums["weight_gradient_flops"]))
     lines = [
         f"parameters   {scaled(sums['params'])} ({sums['params']:,})",
         f"weights      {scaled(sums['weight_bytes'])}B as stored",
         f"forward      {scaled(sums['macs'])}MAC = {scaled(sums['flops'])}FLOP a micro-batch of {model.batch}",
-        f"backward     {scaled(sums['input_gradient_flops'])}FLOP for inputs, {scaled(sums['weight_gradient_flops'])}FLOP for weights",
+        f"backward     {backward[0]}FLOP for inputs, {backward[1]}FLOP for weights",
         f"elementwise  {scaled(sums['vector_flops'])}FLOP forward (norms, activations, pooling, softmax)",
         f"activations  {scaled(sums['kept_bytes'])}B kept for backward",
     ]
     if sums["file_params"] != sums["params"]:
-        lines.insert(1, f"in the file  {scaled(sums['file_params'])} ({sums['file_params']:,}): tied weights are stored more than once")
+        lines.insert(1, f"in the file  {scaled(sums['file_params'])} ({sums['file_params']:,}), tied weights repeated")
     if sums["trainable_params"] != sums["params"]:
         lines.insert(1, f"trainable    {scaled(sums['trainable_params'])} ({sums['trainable_params']:,})")
     return lines
@@ -212,7 +227,7 @@ def compare(first: Model, second: Model) -> str:
         table.append((key.replace("_", " "), f"{value:,}", f"{theirs[key]:,}", ratio))
     lines = [*_left(table), ""]
     keys = [[cells(layer)[1:] for layer in layers] for layers in (mine, yours)]
-    matcher = SequenceMatcher(None, *keys, autojunk=False)
+    matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
     for tag, start, end, from_, to in matcher.get_opcodes():
         if tag == "equal":
             lines.append(f"  {end - start} rows are the same")
@@ -224,7 +239,13 @@ def compare(first: Model, second: Model) -> str:
 
 def _left(table: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(cell.ljust(width) if not index else cell.rjust(width) for index, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in table]
+    return [
+        "  ".join(
+            cell.ljust(width) if not index else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
 
 
 def _line(layer: Layer) -> str:

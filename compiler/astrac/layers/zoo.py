@@ -1,8 +1,8 @@
 """`zoo:NAME`: the published convolutional networks as graphs of our own, without weights, with a symbolic batch.
 
 Node and weight names follow the ONNX zoo: `resnet50` is its caffe2 export (stride 2 in the 3x3 convolutions, as in
-torchvision's "v1.5"), `vgg16` and `vgg19` its MXNet exports. Nothing is fetched and nothing comes from the onnx wheel, so
-the same name gives the same bytes everywhere.
+torchvision's "v1.5"), `vgg16` and `vgg19` its MXNet exports. Nothing is fetched and nothing comes from the onnx wheel,
+so the same name gives the same bytes everywhere.
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ def _vgg(*convolutions: int) -> Callable[[], File]:
             data = build.window("MaxPool", f"vgg0_pool{stage}_fwd", data, kernel=2, stride=2)
         data, inputs = build.node("Flatten", "flatten", data), 512 * 7 * 7
         for layer, width in enumerate((4096, 4096, 1000)):
-            data = build.node("Gemm", f"vgg0_dense{layer}_fwd", data, *weights(f"vgg0_dense{layer}", width, inputs), transB=1)
+            data = build.node(
+                "Gemm", f"vgg0_dense{layer}_fwd", data, *weights(f"vgg0_dense{layer}", width, inputs), transB=1
+            )
             if layer < 2:
                 data = build.node("Relu", f"vgg0_dense{layer}_relu_fwd", data)
                 data = build.node("Dropout", f"vgg0_dropout{layer}_fwd", data)

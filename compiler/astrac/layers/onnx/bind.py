@@ -12,6 +12,7 @@ from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.layers.onnx.facts import Facts, Site, Value
 from astrac.layers.onnx.infer import BadNode, infer
 from astrac.layers.onnx.layout import text
+from astrac.layers.onnx.names import shown
 from astrac.layers.onnx.weights import weight_inputs
 from astrac.suggest import did_you_mean
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from astrac.layers.graph import Dim, Node, Signature
-    from astrac.layers.onnx.flatten import Flat
+    from astrac.layers.onnx.flat import Flat
     from astrac.source import Span
 
 BATCH_WORDS = frozenset({"batch", "batch_size", "batchsize", "n", "b", "bs", "batch_dim"})
@@ -27,8 +28,12 @@ BATCH_WORDS = frozenset({"batch", "batch_size", "batchsize", "n", "b", "bs", "ba
 
 _INTEGERS = frozenset({"int64", "int32"})
 _ARITHMETIC: dict[type, Callable[[int, int], int]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv, ast.Div: operator.floordiv,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.floordiv,
+}
 
 
 class Open(NamedTuple):
@@ -64,7 +69,7 @@ def bind_inputs(
     batch: int | None,
     span: Span | None,
 ) -> Bound:
-    """Bind and infer. Raises `Diagnosed` for names that the model has not, and for shapes that contradict each other."""
+    """Bind and infer. Raises `Diagnosed` for names that the model has not, and for shapes that do not fit."""
     return _Binder(name, flat, dict(bind), span).run(inputs, batch)
 
 
@@ -96,7 +101,12 @@ class _Binder:
         for name, shape in inputs.items():
             if name not in self.data:
                 known = ", ".join(f"`{other}`" for other in self.data) or "none"
-                raise self.error("AS609", f"`{self.name}` has no input `{name}`", *did_you_mean(name, self.data), f"its inputs: {known}")
+                raise self.error(
+                    "AS609",
+                    f"`{self.name}` has no input `{name}`",
+                    *did_you_mean(name, self.data),
+                    f"its inputs: {known}",
+                )
             rank = shapes[name]
             if rank is not None and len(rank) != len(shape):
                 message = f"input `{name}` of `{self.name}` has {len(rank)} axes ({_dims(rank)}), not {len(shape)}"
@@ -106,13 +116,19 @@ class _Binder:
     def check_symbols(self, shapes: Mapping[str, tuple[Dim, ...] | None]) -> None:
         """Every bound name is a symbol of some input, or a scalar integer input."""
         symbols = {dim for shape in (*shapes.values(), *self.claimed()) for dim in shape or () if isinstance(dim, str)}
-        scalars = {name for name, item in self.data.items() if item.shape is not None and len(item.shape) <= 1 and item.dtype in _INTEGERS}
+        scalars = {
+            name
+            for name, item in self.data.items()
+            if item.shape is not None and len(item.shape) <= 1 and item.dtype in _INTEGERS
+        }
         inner = {word for symbol in symbols for word in _words(symbol)}
         for name in [name for name in self.symbols if name not in symbols | inner]:
             if name not in scalars:
                 known = sorted(symbols | scalars)
                 hint = f"it has {', '.join(f'`{word}`' for word in known)}" if known else "all of its extents are fixed"
-                raise self.error("AS608", f"`{self.name}` has no symbolic extent `{name}`", *did_you_mean(name, known), hint)
+                raise self.error(
+                    "AS608", f"`{self.name}` has no symbolic extent `{name}`", *did_you_mean(name, known), hint
+                )
             self.numbers[name] = self.symbols.pop(name)
         for name, value in self.symbols.items():
             if value < 1:
@@ -133,19 +149,30 @@ class _Binder:
             words = words if len(words) == 1 else set()
         for word in words:
             if self.symbols.setdefault(word, batch) != batch:
-                raise self.error("AS608", f"`{word}` is bound to {self.symbols[word]} and the batch is {batch}", "bind one of them")
+                raise self.error(
+                    "AS608", f"`{word}` is bound to {self.symbols[word]} and the batch is {batch}", "bind one of them"
+                )
         for name, dim in leading.items():
             if dim is None:
                 shapes[name] = (batch, *(shapes[name] or ())[1:])
         fixed = {dim for dim in leading.values() if isinstance(dim, int)}
-        if words or None in leading.values() or fixed <= {batch} or any(isinstance(dim, str) for dim in leading.values()):
+        if (
+            words
+            or None in leading.values()
+            or fixed <= {batch}
+            or any(isinstance(dim, str) for dim in leading.values())
+        ):
             return False
         if given:
             return False
         if len(fixed) > 1:
             described = ", ".join(f"`{name}` {_dims(shapes[name])}" for name in leading)
             hint = 'give the shapes with `input "NAME" { shape: [...] }`'
-            raise self.error("AS610", f"which axis of `{self.name}` is the batch of {batch}? its inputs begin differently: {described}", hint)
+            raise self.error(
+                "AS610",
+                f"which axis of `{self.name}` is the batch of {batch}? its inputs begin differently: {described}",
+                hint,
+            )
         for name in leading:
             shapes[name] = (batch, *(shapes[name] or ())[1:])
         return True
@@ -155,7 +182,11 @@ class _Binder:
         found = {}
         for item in self.flat.inputs:
             shape: tuple[Dim, ...] | None = shapes.get(item.name, item.shape)
-            extents = None if shape is None else tuple(evaluate(dim, self.symbols) if isinstance(dim, str) else dim for dim in shape)
+            extents = (
+                None
+                if shape is None
+                else tuple(evaluate(dim, self.symbols) if isinstance(dim, str) else dim for dim in shape)
+            )
             found[item.name] = Value(extents, item.dtype)
         return found
 
@@ -182,7 +213,10 @@ class _Binder:
             old = infer(self.flat, before, self.numbers, self.symbols)
         except BadNode as bad:
             raise self.error("AS611", f"`{self.name}` cannot run: {_label(bad.node)} does not fit: {bad}") from None
-        return next((node for node in self.flat.nodes if node.op == "Reshape" and _moves(Site(node, old), Site(node, facts))), None)
+        return next(
+            (node for node in self.flat.nodes if node.op == "Reshape" and _moves(Site(node, old), Site(node, facts))),
+            None,
+        )
 
     def openings(self, shapes: Mapping[str, tuple[Dim, ...] | None], bound: Mapping[str, Value]) -> Iterable[Open]:
         """Extents of data inputs that stayed unknown."""
@@ -205,12 +239,18 @@ class _Binder:
 def _moves(old: Site, new: Site) -> bool:
     """Whether a Reshape with a fixed target sees another batch than the file's and puts it elsewhere."""
     first, second, target = old.shape(), new.shape(), new.either("shape", 1)
-    if first is None or second is None or target is None or target != old.either("shape", 1) or len(first) != len(second):
+    if (
+        first is None
+        or second is None
+        or target is None
+        or target != old.either("shape", 1)
+        or len(first) != len(second)
+    ):
         return False
     axis = next((index for index, (one, other) in enumerate(zip(first, second, strict=True)) if one != other), None)
     if axis is None or None in first:
         return False
-    if axis < len(target) and target[axis] == 0 and not new.int("allowzero"):
+    if axis < len(target) and target[axis] == 0 and not new.number("allowzero"):
         return False
     if -1 not in target:
         return True
@@ -252,7 +292,7 @@ def _dims(shape: tuple[Dim, ...] | None) -> str:
 
 def _label(node: Node) -> str:
     """A node as people find it in their viewer."""
-    return f"`{node.name or next(iter(node.outputs), '')}` ({node.op})"
+    return f"`{shown(node)}` ({node.op})"
 
 
 def describe(item: Signature) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from astrac.layers.graph import Attribute, Constant, Dim, File, Function, Graph, Node, Reference, Signature
+from astrac.model import stored_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 DTYPES: dict[int, str] = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool",
@@ -31,13 +32,23 @@ def text(raw: str | bytes) -> str:
     return raw if isinstance(raw, str) else raw.decode("utf-8", "backslashreplace")
 
 
+def _texts(raw: Iterable[str | bytes]) -> tuple[str, ...]:
+    """Names; the usual case, that all are text, costs one pass in C."""
+    found = tuple(raw)
+    try:
+        "".join(found)  # type: ignore[arg-type]
+    except TypeError:
+        return tuple(map(text, found))
+    return found  # type: ignore[return-value]
+
+
 def decode(model: Any) -> File:
     """The graph, functions and versions of a parsed ModelProto. Raises `Malformed`."""
     external: dict[str, None] = {}
     functions = {
-        (_domain(function.domain), text(function.name), text(function.overload)): Function(
-            tuple(map(text, function.input)),
-            tuple(map(text, function.output)),
+        (_domain(function.domain), "#".join(filter(None, _texts((function.name, function.overload))))): Function(
+            _texts(function.input),
+            _texts(function.output),
             tuple(_node(node, external) for node in function.node),
             {text(item.name): _attribute(item, external) for item in function.attribute_proto},
             tuple(map(_signature, function.value_info)),
@@ -67,12 +78,13 @@ def _graph(graph: Any, external: dict[str, None]) -> Graph:
 
 
 def _node(node: Any, external: dict[str, None]) -> Node:
-    attributes = {text(item.name): _attribute(item, external) for item in node.attribute}
+    attributes = {text(item.name): _attribute(item, external) for item in node.attribute} if node.attribute else {}
     scope = _scope(node.metadata_props) if node.metadata_props else ""
-    return Node(
-        text(node.op_type), tuple(map(text, node.input)), tuple(map(text, node.output)),
-        attributes, text(node.name), _domain(node.domain), scope,
-    )  # fmt: skip
+    op, name = _texts((node.op_type, node.name))
+    if node.overload:
+        op = f"{op}#{text(node.overload)}"
+    domain = _domain(node.domain) if node.domain else ""
+    return Node(op, _texts(node.input), _texts(node.output), attributes, name, domain, scope)
 
 
 def _scope(properties: Iterable[Any]) -> str:
@@ -87,7 +99,7 @@ def _scope(properties: Iterable[Any]) -> str:
 def _attribute(item: Any, external: dict[str, None]) -> Attribute:
     if item.ref_attr_name:
         return Reference(text(item.ref_attr_name))
-    found = _READERS[item.type if item.type in _READERS else _guess(item)](item, external)
+    found: Attribute = _READERS[item.type if item.type in _READERS else _guess(item)](item, external)
     if item.name in _TYPED_BY_NUMBER:
         return DTYPES.get(found, "") if isinstance(found, int) else str(found).lower().replace("double", "float64")
     return found
@@ -110,7 +122,7 @@ _READERS: dict[int, Any] = {
     5: lambda item, external: _graph(item.g, external),
     6: lambda item, _: tuple(item.floats),
     7: lambda item, _: tuple(item.ints),
-    8: lambda item, _: tuple(map(text, item.strings)),
+    8: lambda item, _: _texts(item.strings),
     9: lambda item, external: tuple(_constant(tensor, external) for tensor in item.tensors),
     10: lambda item, external: tuple(_graph(graph, external) for graph in item.graphs),
     11: lambda item, external: _sparse(item.sparse_tensor, external),
@@ -143,13 +155,8 @@ def _sparse(tensor: Any, external: dict[str, None]) -> Constant:
     """Dense extents; stored are the values that are there (their positions are no parameters)."""
     values = _constant(tensor.values, external)
     count = values.shape[0] if values.shape else 0
-    return Constant(values.name, _extents(tensor.dims, values.name), values.dtype, stored=_bytes(count, values.dtype))
-
-
-def _bytes(count: int, dtype: str) -> int:
-    from astrac.model import stored_bytes
-
-    return stored_bytes(count, dtype)
+    stored = stored_bytes(count, values.dtype)
+    return Constant(values.name, _extents(tensor.dims, values.name), values.dtype, stored)
 
 
 def _signature(value: Any) -> Signature:

@@ -62,5 +62,5 @@ def _attribute(value: Attribute) -> str:
 
 def _constant(constant: Constant) -> str:
     """Extents and type; of integers that shape arithmetic may read also the numbers, since they are structure."""
-    numbers = array(constant) if constant.dtype == "int64" and len(constant.shape) < 2 else None  # noqa: PLR2004
+    numbers = array(constant) if constant.dtype == "int64" and len(constant.shape) < 2 else None
     return f"{constant.name} {constant.dtype} {constant.shape} {'' if numbers is None else numbers.ravel().tolist()}"

@@ -3,15 +3,14 @@
 Rules that are documented in ARCHITECTURE.md and kept here:
 
 - A view (Reshape, Squeeze, Identity, ...) is no row: its result is its input under another shape.
-- What follows from constants and extents alone is no row, and neither is work on 64- or 32-bit integers and truth values
-  (token numbers, positions, masks): it is bookkeeping beside the activations.
+- What follows from constants and extents alone is no row, and neither is work on 64- or 32-bit integers and truth
+  values (token numbers, positions, masks): it is bookkeeping beside the activations.
 - Everything else is a row of its own, elementwise operators and copies too, so that compute time has no holes.
 - An `Add` of one number a channel, straight after a product without bias, is that product's bias.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from astrac.layers.graph import Constant, Node
     from astrac.layers.onnx.facts import Facts, Shape
-    from astrac.layers.onnx.flatten import Flat
+    from astrac.layers.onnx.flat import Flat
     from astrac.layers.onnx.products import Products
 
 _BOOKKEEPING = frozenset({"int64", "int32", "uint64", "uint32", "bool", "string", "int16", "uint16"})
@@ -37,7 +36,7 @@ class Draft:
     """A layer in the making.
 
     Attributes:
-        site: the node among the facts.
+        node, site: the node, and the node among the facts.
         row: of its operator; a bare one for an operator that nobody knows.
         sources: drafts whose results it reads.
         reads: distinct activations it reads, by the name of their storage.
@@ -48,6 +47,7 @@ class Draft:
         folded: names of nodes that became part of it.
     """
 
+    node: Node
     site: Site
     row: Operator
     sources: tuple[int, ...]
@@ -59,11 +59,6 @@ class Draft:
     doubtful: bool = False
     frozen: bool = False
     learns: bool = False
-
-    @property
-    def node(self) -> Node:
-        """The node that the row stands for."""
-        return self.site.node
 
     @property
     def macs(self) -> int | None:
@@ -104,19 +99,22 @@ class _Drafter:
         self.sources: dict[str, tuple[int, ...]] = {}
         self.storage: dict[str, str] = {}
         self.maker: dict[str, Draft] = {}
-        self.readers = Counter(name for node in flat.nodes for name in node.inputs)
-        self.readers.update(flat.outputs)
+        self.readers: dict[str, list[Node]] = {}
+        for node in flat.nodes:
+            for name in node.inputs:
+                self.readers.setdefault(name, []).append(node)
         self.unknown: dict[str, list[Node]] = {}
 
     def run(self) -> Drafts:
         for node in self.flat.nodes:
-            if any(self.flows.get(output, ()) is None for output in node.outputs):
+            if None in [self.flows[output] for output in node.outputs]:
                 self.visit(node)
         return Drafts(self.rows, self.stored, self.unknown)
 
     def visit(self, node: Node) -> None:
         """One node that depends on data."""
-        data = [name for name in node.inputs if name and self.flows.get(name) is None]
+        flows = self.flows
+        data = [name for name in node.inputs if flows[name] is None]
         if ":" in node.op:
             self.pass_on(node, data)
             return
@@ -145,16 +143,17 @@ class _Drafter:
 
     def add(self, node: Node, row: Operator, data: list[str]) -> None:
         """A row."""
-        site = Site(node, self.facts)
-        reads = tuple(dict.fromkeys(self.storage.get(name, name) for name in data))
-        made = Draft(site, row, self.joined(data), reads, flops=vector_flops(site, row))
+        site, storage, rows = Site(node, self.facts), self.storage, self.rows
+        reads = [storage.get(name, name) for name in data]
+        made = Draft(node, site, row, self.joined(data), tuple(dict.fromkeys(reads)), flops=vector_flops(site, row))
         if row.products is not None:
             made.products = row.products(site)
-        learned_before = any(self.rows[source].learns for source in made.sources)
-        self.operands(made, data, learned_before)
+        learned_before = True in [rows[source].learns for source in made.sources]
+        if len(data) < len(node.inputs):
+            self.operands(made, data, learned_before)
         made.learns = learned_before or bool(made.weights or made.biases)
-        index = (len(self.rows),)
-        self.rows.append(made)
+        index = (len(rows),)
+        rows.append(made)
         for output in node.outputs:
             self.sources[output] = index
             self.maker[output] = made
@@ -179,12 +178,12 @@ class _Drafter:
         return elements(self.stored[origin.root].shape) != 1 or elements(self.facts.values[used].shape) == 1
 
     def is_embedding(self, node: Node, table: Origin) -> bool:
-        """Whether rows of a trained table are selected: not a table of a rotary embedding, whose rows scale activations."""
+        """Whether rows of a trained table are selected: those of a rotary embedding scale activations instead."""
         if len(self.stored[table.root].shape) < 2 or BUFFER.search(table.alias or table.root):
             return False
         width = self.stored[table.root].shape[-1]
-        for reader in self.flat.nodes if self.readers[node.outputs[0]] else ():
-            if reader.op == "Mul" and node.outputs[0] in reader.inputs:
+        for reader in self.readers.get(node.outputs[0], ()):
+            if reader.op == "Mul":
                 other = next((name for name in reader.inputs if name != node.outputs[0]), "")
                 shape = self.facts.values[other].shape if other in self.facts.values else None
                 if self.flows.get(other) is None and shape and shape[-1] == width:
@@ -208,22 +207,33 @@ class _Drafter:
                 made.doubtful = True
 
     def is_table(self, node: Node, shape: Shape, wide: list[int | None], data: list[str]) -> bool:
-        """A constant of several axes: positions that are added, or the scale of a norm over several axes; no square mask."""
+        """A constant of several axes: positions that are added, or a norm's scale over several axes; no square mask."""
         assert shape is not None
         maker = self.maker.get(data[0]) if data else None
         if node.op in ("Mul", "Div"):
-            return maker is not None and (maker.node.op == "Div" or maker.row.keep is Keep.INPUTS and maker.row.weights != ())
+            return maker is not None and (
+                maker.node.op == "Div" or (maker.row.keep is Keep.INPUTS and maker.row.weights != ())
+            )
         return not (len(wide) == 2 and shape[-1] == shape[-2])
 
     def freeze_before(self, node: Node, data: list[str]) -> None:
         """Caffe's pair: a normalisation whose own scale and shift are one and zero, then a scale that trains."""
         maker = self.maker.get(data[0]) if data else None
-        if node.op == "Mul" and maker is not None and maker.node.op == "BatchNormalization" and self.readers[data[0]] == 1:
+        if (
+            node.op == "Mul"
+            and maker is not None
+            and maker.node.op == "BatchNormalization"
+            and self.is_read_once(data[0])
+        ):
             maker.frozen = True
+
+    def is_read_once(self, name: str) -> bool:
+        """Whether one node reads a value, and the user of the model does not."""
+        return len(self.readers[name]) == 1 and name not in self.flat.outputs
 
     def is_bias(self, node: Node, data: list[str]) -> bool:
         """Folds an `Add` into the product before it, where it is that product's bias."""
-        if len(data) != 1 or len(node.inputs) != 2 or self.readers[data[0]] != 1:
+        if len(data) != 1 or len(node.inputs) != 2 or not self.is_read_once(data[0]):
             return False
         maker = self.maker.get(data[0])
         constant = node.inputs[0] if node.inputs[1] == data[0] else node.inputs[1]

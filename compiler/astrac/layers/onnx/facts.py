@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from astrac.layers.onnx.arrays import array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
     from astrac.layers.graph import Attribute, Constant, Node
+
+Rule: TypeAlias = "Callable[[Site], Sequence[Value]]"
+"""How an operator's row finds shapes and types of its outputs."""
 
 Shape: TypeAlias = tuple[int | None, ...] | None
 """Extents, None for one that is unknown; None altogether where not even the rank is known."""
@@ -46,12 +49,20 @@ class Facts:
     Attributes:
         constants: stored tensors by name.
         values: shape and type of every value that has been met.
+        sizes: elements of each, None while an extent is unknown.
         data: the numbers of small values that follow from shapes and small constants alone.
     """
 
     constants: Mapping[str, Constant]
     values: dict[str, Value] = field(default_factory=dict)
+    sizes: dict[str, int | None] = field(default_factory=dict)
     data: dict[str, np.ndarray | None] = field(default_factory=dict)
+
+    def note(self, name: str, value: Value) -> None:
+        """Shape and type of one more value."""
+        self.values[name] = value
+        shape = value.shape
+        self.sizes[name] = None if shape is None or None in shape else prod(shape)  # type: ignore[arg-type]
 
     def array(self, name: str) -> np.ndarray | None:
         """The numbers of a small value, None when they are unknown or too many."""
@@ -101,7 +112,7 @@ class Site:
         name = self.name(index)
         return self.facts.array(name) if name else None
 
-    def integers(self, index: int) -> tuple[int, ...] | None:
+    def data(self, index: int) -> tuple[int, ...] | None:
         """The numbers of a small input, flat."""
         found = self.array(index)
         return None if found is None else tuple(int(number) for number in found.ravel().tolist())
@@ -110,7 +121,7 @@ class Site:
         """As the file has it, None when absent."""
         return self.node.attributes.get(name)
 
-    def int(self, name: str, default: int = 0) -> int:
+    def number(self, name: str, default: int = 0) -> int:
         """An integer attribute."""
         found = self.node.attributes.get(name)
         if found is None:
@@ -119,14 +130,19 @@ class Site:
             raise Inconsistent(f"attribute `{name}` is not an integer")
         return found
 
-    def ints(self, name: str) -> tuple[int, ...] | None:
+    def numbers(self, name: str) -> tuple[int, ...] | None:
         """A list of integers; None when absent."""
         found = self.node.attributes.get(name)
         if found is None:
             return None
-        if not isinstance(found, tuple) or not all(isinstance(item, int) for item in found):
+        integers = tuple([item for item in found if isinstance(item, int)]) if isinstance(found, tuple) else ()
+        if integers != found:
             raise Inconsistent(f"attribute `{name}` is not a list of integers")
-        return found  # type: ignore[return-value]
+        return integers
+
+    def end(self, name: str) -> int | None:
+        """An integer attribute that bounds a range, None where it is left out."""
+        return self.number(name) if name in self.node.attributes else None
 
     def text(self, name: str, default: str = "") -> str:
         """A string attribute."""
@@ -135,5 +151,5 @@ class Site:
 
     def either(self, name: str, index: int) -> tuple[int, ...] | None:
         """Integers that older versions of an operator take as an attribute and newer ones as an input."""
-        found = self.ints(name)
-        return self.integers(index) if found is None else found
+        found = self.numbers(name)
+        return self.data(index) if found is None else found

@@ -1,18 +1,20 @@
 """File -> Flat: one list of nodes in an order in which they can run.
 
-Model-local functions are inlined, bodies of If, Loop and Scan are spliced in between two marker nodes, every value gets a
-name of its own, and what no output needs is dropped. Everything after this sees one straight list.
+Model-local functions are inlined, bodies of If, Loop and Scan are spliced in between marker nodes, every value gets a
+name of its own, and what no output needs is dropped.
 """
 
 from __future__ import annotations
 
 from collections import ChainMap
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.layers.graph import Attribute, Constant, File, Function, Graph, Node, Reference, Signature
+from astrac.layers.onnx.flat import ENDIF, ENDLOOP, ENDSCAN, LOOP, SCAN, Flat, Region
+from astrac.layers.onnx.names import CALL, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
@@ -22,58 +24,17 @@ if TYPE_CHECKING:
 MOST_NODES = 200_000
 """Nodes that inlining may make: functions that call functions grow without bound."""
 
-IF, ELSE, ENDIF = "If:begin", "If:else", "If:end"
-LOOP, ENDLOOP, SCAN, ENDSCAN = "Loop:begin", "Loop:end", "Scan:begin", "Scan:end"
-"""Operators of the marker nodes; a colon cannot be part of an operator's name."""
+_DEEPEST = 50
+"""Calls within calls."""
 
 _GRADIENT = ("_grad", "_Grad")
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A stretch of nodes that runs another number of times than once.
-
-    Attributes:
-        parent: index of the region around it; the first is the whole graph and its own parent.
-        node: name of the control node, for messages.
-        kind: `branch`, `loop` or `scan`.
-        group: for branches, the number of the If; branches of one If exclude each other.
-        count: the value that says how often: Loop's trip count, Scan's first scanned input.
-        axis: of Scan's first scanned input.
-    """
-
-    parent: int
-    node: str
-    kind: str
-    group: int = 0
-    count: str = ""
-    axis: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Flat:
-    """The straight list with what it reads.
-
-    Attributes:
-        inputs: of the graph, without those that are constants.
-        constants: by name, those of bodies and of Constant nodes too.
-        gradients: how many nodes of a training graph's backward part were left out.
-    """
-
-    nodes: tuple[Node, ...]
-    inputs: tuple[Signature, ...]
-    outputs: tuple[str, ...]
-    constants: Mapping[str, Constant]
-    hints: Mapping[str, Signature]
-    regions: tuple[Region, ...]
-    gradients: int = 0
 
 
 def flatten(name: str, file: File, span: Span | None) -> Flat:
     """The straight list of a file's main graph. Raises `Diagnosed` where the graph cannot run at all."""
     flattener = _Flattener(name, file, span)
     graph = file.graph
-    scope: dict[str, str] = {}
+    scope = {"": ""}
     for signature in graph.inputs:
         scope[signature.name] = flattener.fresh(signature.name)
     flattener.body(graph, scope, {}, "", 0)
@@ -120,7 +81,13 @@ def _bound(given: Mapping[str, Attribute], call: Mapping[str, Attribute]) -> Ite
     """Attributes of a function's node with those of the call put in; what the call leaves out is absent."""
     for key, value in given.items():
         if isinstance(value, Graph):
-            yield key, replace(value, nodes=tuple(replace(node, attributes=dict(_bound(node.attributes, call))) for node in value.nodes))
+            yield (
+                key,
+                replace(
+                    value,
+                    nodes=tuple(replace(node, attributes=dict(_bound(node.attributes, call))) for node in value.nodes),
+                ),
+            )
         elif not isinstance(value, Reference):
             yield key, value
         elif value.name in call:
@@ -148,7 +115,9 @@ class _Flattener:
         self.taken[name] = count + 1
         return name if not count else self.fresh(f"{name}~{count + 1}")
 
-    def body(self, graph: Graph, scope: MutableMapping[str, str], attributes: Mapping[str, Attribute], path: str, region: int) -> None:
+    def body(
+        self, graph: Graph, scope: MutableMapping[str, str], attributes: Mapping[str, Attribute], path: str, region: int
+    ) -> None:
         """A graph's constants and nodes, with its inputs already in scope."""
         own = _own(scope)
         for constant in graph.constants:
@@ -170,14 +139,19 @@ class _Flattener:
         own = _own(scope)
         for node in nodes:
             for output in node.outputs:
-                if output in own:
-                    raise self.error(f"the value `{output}` is made twice, the second time by `{node.name or node.op}`")
+                if output and output in own:
+                    raise self.error(f"the value `{output}` is made twice, the second time by `{shown(node)}`")
                 if output:
                     own[output] = self.fresh(output)
         self.hints.update((scope[hint.name], hint) for hint in hints if hint.name in scope)
         for node in self.sorted(nodes):
-            inputs = tuple([self.look(scope, name, node) if name else "" for name in node.inputs])
-            outputs = tuple([scope[name] if name else "" for name in node.outputs])
+            try:
+                inputs, outputs = (
+                    tuple([scope[name] for name in node.inputs]),
+                    tuple([scope[name] for name in node.outputs]),
+                )
+            except KeyError as missing:
+                raise self.error(f"`{shown(node)}` reads `{missing.args[0]}`, which nothing makes") from None
             if path or region or inputs != node.inputs or outputs != node.outputs:
                 given = dict(_bound(node.attributes, attributes)) if path else node.attributes
                 label = f"{path}{node.name}" if node.name else ""
@@ -187,12 +161,12 @@ class _Flattener:
     def look(self, scope: Mapping[str, str], name: str, node: Node) -> str:
         found = scope.get(name)
         if found is None:
-            raise self.error(f"`{node.name or node.op}` reads `{name}`, which nothing makes")
+            raise self.error(f"`{shown(node)}` reads `{name}`, which nothing makes")
         return found
 
     def emit(self, node: Node, scope: MutableMapping[str, str], path: str) -> None:
         """The node itself, or what stands for it."""
-        function = self.functions.get((node.domain, node.op, str(node.attributes.get("overload", ""))))
+        function = self.functions.get((node.domain, node.op)) if self.functions else None
         if function is not None:
             self.inline(node, function, path)
         elif node.domain == "" and node.op in _CONTROL:
@@ -206,17 +180,19 @@ class _Flattener:
         """A call: formal names stand for actual ones, everything inside gets names of its own."""
         self.inlined += len(function.nodes) + 1
         label = node.name or node.op
-        if self.inlined > MOST_NODES or path.count("/") > 50:
+        if self.inlined > MOST_NODES or path.count(CALL) > _DEEPEST:
             raise self.error(f"function `{node.op}` calls itself, or grows to more than {MOST_NODES:,} nodes")
         scope: dict[str, str] = {"": ""}
         scope.update(zip(function.inputs, (*node.inputs, *[""] * len(function.inputs)), strict=False))
         attributes = {**function.defaults, **node.attributes}
-        self.run(function.nodes, function.hints, scope, attributes, f"{label}/", node.region)
+        self.run(function.nodes, function.hints, scope, attributes, f"{label}{CALL}", node.region)
         for formal, actual in zip(function.outputs, node.outputs, strict=False):
             if actual:
                 self.nodes.append(Node("Identity", (self.look(scope, formal, node),), (actual,), region=node.region))
 
-    def subgraph(self, graph: Attribute, scope: MutableMapping[str, str], path: str, region: int, inputs: Sequence[str] = ()) -> list[str]:
+    def subgraph(
+        self, graph: Attribute, scope: MutableMapping[str, str], path: str, region: int, inputs: Sequence[str] = ()
+    ) -> list[str]:
         """A body in a new region; the unique names of its outputs."""
         if not isinstance(graph, Graph):
             raise self.error("a control node has no body")
@@ -271,9 +247,9 @@ class _Flattener:
     def sorted(self, nodes: Sequence[Node]) -> Sequence[Node]:
         """In an order in which they can run; the file's own where it is one. ONNX demands it, not all files keep it."""
         maker = {output: index for index, node in enumerate(nodes) for output in node.outputs if output}
-        reads = [{maker[name] for name in _reads(node) if name in maker} for node in nodes]
-        if all(max(sources, default=-1) < index for index, sources in enumerate(reads)):
+        if all(maker.get(name, -1) < index for index, node in enumerate(nodes) for name in _reads(node)):
             return nodes
+        reads = [{maker[name] for name in _reads(node) if name in maker} for node in nodes]
         readers: dict[int, list[int]] = {}
         for index, sources in enumerate(reads):
             for source in sources:
@@ -290,21 +266,20 @@ class _Flattener:
                     heappush(ready, reader)
         if len(order) < len(nodes):
             stuck = next(node for node, count in zip(nodes, waiting, strict=True) if count)
-            raise self.error(f"`{stuck.name or stuck.op}` depends on its own result")
+            raise self.error(f"`{shown(stuck)}` depends on its own result")
         return order
 
 
 _CONTROL = {"If": _Flattener.choice, "Loop": _Flattener.loop, "Scan": _Flattener.scan}
 
 
-def _reads(node: Node) -> Iterator[str]:
+def _reads(node: Node) -> Sequence[str]:
     """Names that a node reads, those that its bodies take from outside too."""
-    yield from node.inputs
-    for value in node.attributes.values():
-        if isinstance(value, Graph):
-            for inner in value.nodes:
-                yield from _reads(inner)
-            yield from (item.name for item in value.outputs)
+    bodies = [value for value in node.attributes.values() if isinstance(value, Graph)] if node.attributes else ()
+    if not bodies:
+        return node.inputs
+    inner = [name for body in bodies for inner in body.nodes for name in _reads(inner)]
+    return [*node.inputs, *inner, *(item.name for body in bodies for item in body.outputs)]
 
 
 _SCALARS = {"value_float": "float32", "value_int": "int64", "value_string": "string"}

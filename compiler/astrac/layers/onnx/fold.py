@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from astrac.layers.graph import Constant
+from astrac.layers.onnx.arrays import array
 from astrac.layers.onnx.facts import Site, elements
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def _squeeze(site: Site, data: Numbers) -> Numbers:
 
 def _shape(site: Site) -> Numbers:
     shape = site.shape()
-    wanted = None if shape is None else shape[site.int("start") : site.attribute("end")]  # type: ignore[misc]
+    wanted = None if shape is None else shape[site.number("start") : site.end("end")]
     return None if wanted is None or None in wanted else np.asarray(wanted, np.int64)
 
 
@@ -48,13 +50,10 @@ def _size(site: Site) -> Numbers:
 def _constant_of_shape(site: Site) -> Numbers:
     value, shape = site.attribute("value"), site.output()
     fill = _attribute_number(value)
-    return None if shape is None or fill is None else np.full(shape, fill)  # type: ignore[arg-type]
+    return None if shape is None or fill is None else np.full(shape, fill)
 
 
 def _attribute_number(value: object) -> Numbers:
-    from astrac.layers.graph import Constant
-    from astrac.layers.onnx.arrays import array
-
     if value is None:
         return np.float32(0)
     found = array(value) if isinstance(value, Constant) else None
@@ -66,7 +65,7 @@ def _slice(site: Site) -> Numbers:
     starts, ends = site.either("starts", 1), site.either("ends", 2)
     if data is None or starts is None or ends is None:
         return None
-    axes, steps = site.either("axes", 3) or tuple(range(len(starts))), site.integers(4) or (1,) * len(starts)
+    axes, steps = site.either("axes", 3) or tuple(range(len(starts))), site.data(4) or (1,) * len(starts)
     where = [slice(None)] * data.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         stop = None if step < 0 and end < -data.shape[axis] else end
@@ -76,14 +75,13 @@ def _slice(site: Site) -> Numbers:
 
 def _split(site: Site) -> Sequence[Numbers] | None:
     data = site.array(0)
-    sizes = [shape[site.int("axis")] for index in range(len(site.node.outputs)) if (shape := site.output(index))]
-    if data is None or None in sizes:
-        return None
-    return np.split(data, np.cumsum(sizes)[:-1], site.int("axis"))  # type: ignore[arg-type, return-value]
+    shapes = [site.output(index) for index in range(len(site.node.outputs))]
+    sizes = [shape[site.number("axis")] or 0 for shape in shapes if shape]
+    return None if data is None else list(np.split(data, np.cumsum(sizes)[:-1], site.number("axis")))
 
 
 def _gather(site: Site, data: Numbers, indices: Numbers) -> Numbers:
-    return np.take(data, indices.astype(np.int64), site.int("axis"))
+    return np.take(data, indices.astype(np.int64), site.number("axis"))
 
 
 def _cast(site: Site, data: Numbers) -> Numbers:
@@ -94,9 +92,9 @@ def _cast(site: Site, data: Numbers) -> Numbers:
 def _reduce(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
     def rule(site: Site, data: Numbers, *_: Numbers) -> Numbers:
         axes = _axes(site)
-        if not axes and site.int("noop_with_empty_axes"):
+        if not axes and site.number("noop_with_empty_axes"):
             return data
-        return function(data, axis=axes or None, keepdims=bool(site.int("keepdims", 1)))
+        return function(data, axis=axes or None, keepdims=bool(site.number("keepdims", 1)))
 
     return rule
 
@@ -115,7 +113,7 @@ def _variadic(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
 
 
 def _mod(site: Site, left: Numbers, right: Numbers) -> Numbers:
-    return np.fmod(left, right) if site.int("fmod") else np.mod(left, right)
+    return np.fmod(left, right) if site.number("fmod") else np.mod(left, right)
 
 
 FOLD: dict[str, Callable[..., Numbers]] = {
@@ -125,7 +123,7 @@ FOLD: dict[str, Callable[..., Numbers]] = {
     "Cast": _cast,
     "CastLike": lambda _site, data, other: data.astype(other.dtype),
     "Ceil": _plain(np.ceil),
-    "Concat": lambda site, *data: np.concatenate(data, site.int("axis")),
+    "Concat": lambda site, *data: np.concatenate(data, site.number("axis")),
     "Div": _plain(_divide),
     "Equal": _plain(np.equal),
     "Expand": lambda site, data, _shape: np.broadcast_to(data, site.output()),
@@ -143,7 +141,7 @@ FOLD: dict[str, Callable[..., Numbers]] = {
     "Neg": _plain(np.negative),
     "Not": _plain(np.logical_not),
     "Or": _plain(np.logical_or),
-    "Range": _plain(lambda start, limit, step: np.arange(start, limit, step)),
+    "Range": _plain(np.arange),
     "ReduceMax": _reduce(np.max),
     "ReduceMin": _reduce(np.min),
     "ReduceProd": _reduce(np.prod),
@@ -154,7 +152,7 @@ FOLD: dict[str, Callable[..., Numbers]] = {
     "Squeeze": lambda site, data, *_: _squeeze(site, data),
     "Sub": _plain(np.subtract),
     "Tile": _plain(np.tile),
-    "Transpose": lambda site, data: np.transpose(data, site.ints("perm")),
+    "Transpose": lambda site, data: np.transpose(data, site.numbers("perm")),
     "Unsqueeze": lambda site, data, *_: _squeeze(site, data),
     "Where": _plain(np.where),
 }

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.layers.onnx import flatten as marks
-from astrac.layers.onnx.facts import UNKNOWN, Facts, Inconsistent, Shape, Site, Value, elements
+from astrac.layers.onnx.facts import UNKNOWN, Facts, Inconsistent, Shape, Site, Value
+from astrac.layers.onnx.flat import ENDIF, ENDLOOP, ENDSCAN, LOOP, SCAN
 from astrac.layers.onnx.operators import operator
 from astrac.layers.onnx.schema import infer as infer_by_schema
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from astrac.layers.graph import Node, Signature
-    from astrac.layers.onnx.flatten import Flat
+    from astrac.layers.onnx.flat import Flat
 
 TRIPPED = (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError)
 """What a row raises on a node with the wrong number or kind of operands: the file is wrong, not the row."""
@@ -50,8 +50,10 @@ def infer(flat: Flat, inputs: Mapping[str, Value], numbers: Mapping[str, int], s
     carried: dict[str, Value] = {}
     for _ in range(_ROUNDS):
         facts = Facts(flat.constants)
-        facts.values.update((name, Value(item.shape, item.dtype)) for name, item in flat.constants.items())
-        facts.values.update(inputs)
+        for name, item in flat.constants.items():
+            facts.note(name, Value(item.shape, item.dtype))
+        for name, value in inputs.items():
+            facts.note(name, value)
         changed = _round(flat, facts, numbers, symbols, carried)
         if not changed:
             break
@@ -59,23 +61,25 @@ def infer(flat: Flat, inputs: Mapping[str, Value], numbers: Mapping[str, int], s
     return facts
 
 
-def _round(flat: Flat, facts: Facts, numbers: Mapping[str, int], symbols: Mapping[str, int], carried: Mapping[str, Value]) -> dict[str, Value]:
+def _round(
+    flat: Flat, facts: Facts, numbers: Mapping[str, int], symbols: Mapping[str, int], carried: Mapping[str, Value]
+) -> dict[str, Value]:
     """One pass; carried values that a loop's body changes, with what is common to all iterations."""
     fold = _folder(flat, facts, numbers)
     begins: dict[int, Node] = {}
     changed: dict[str, Value] = {}
-    values = facts.values
     for node in flat.nodes:
         site = Site(node, facts)
         found = _values(site, flat.hints, symbols)
         for name, value in zip(node.outputs, found, strict=False):
-            if name:
-                values[name] = carried.get(name, value)
+            facts.note(name, carried.get(name, value) if carried else value)
+            if (facts.sizes[name] or 0) > _LARGEST:
+                raise BadNode(site, "its result has more elements than any machine can count")
         for name in node.outputs[len(found) :]:
-            values[name] = UNKNOWN
-        if node.op in (marks.LOOP, marks.SCAN):
+            facts.note(name, UNKNOWN)
+        if node.op in (LOOP, SCAN):
             begins[node.region] = node
-        elif node.op in (marks.ENDLOOP, marks.ENDSCAN):
+        elif node.op in (ENDLOOP, ENDSCAN):
             changed.update(_unstable(site, begins))
         elif fold is not None:
             fold(site)
@@ -89,19 +93,14 @@ def _values(site: Site, hints: Mapping[str, Signature], symbols: Mapping[str, in
     row = operator(node.domain, node.op) if marker is None else None
     try:
         if marker is not None:
-            found = marker(site)
-        elif row is not None:
-            found = row.shape(site)
-        else:
-            found = infer_by_schema(site) or [_hint(hints.get(name), symbols) for name in node.outputs]
+            return marker(site)
+        if row is not None:
+            return row.shape(site)
+        return infer_by_schema(site) or [_hint(hints.get(name), symbols) for name in node.outputs]
     except Inconsistent as error:
         raise BadNode(site, str(error)) from None
     except TRIPPED:
         raise BadNode(site, "its operands or attributes are not those of the operator") from None
-    for value in found:
-        if value.shape and (elements(value.shape) or 0) > _LARGEST:
-            raise BadNode(site, "its result has more elements than any machine can count")
-    return found
 
 
 def _hint(signature: Signature | None, symbols: Mapping[str, int]) -> Value:
@@ -113,9 +112,9 @@ def _hint(signature: Signature | None, symbols: Mapping[str, int]) -> Value:
 
 def _folder(flat: Flat, facts: Facts, numbers: Mapping[str, int]) -> Callable[[Site], None] | None:
     """Notes the numbers of small results; None where nothing can be folded, which spares the zoo's models numpy."""
-    if not any(constant.payload is not None for constant in flat.constants.values()):
-        if not any(node.op in ("Shape", "Size", "ConstantOfShape") for node in flat.nodes):
-            return None
+    readable = any(constant.payload is not None for constant in flat.constants.values())
+    if not readable and not any(node.op in ("Shape", "Size", "ConstantOfShape") for node in flat.nodes):
+        return None
     import numpy as np  # noqa: PLC0415
 
     from astrac.layers.onnx.arrays import LIMIT  # noqa: PLC0415
@@ -131,16 +130,16 @@ def _folder(flat: Flat, facts: Facts, numbers: Mapping[str, int]) -> Callable[[S
                 return
         elif node.op not in SPECIAL:
             return
-        total = elements(values[node.outputs[0]].shape)
+        total = facts.sizes[node.outputs[0]]
         if total is None or total > LIMIT:
             return
         try:
             found = fold(site)
         except TRIPPED:
             return
-        for name, numbers in zip(node.outputs, found or (), strict=False):
-            if numbers is not None and numbers.shape == values[name].shape:
-                data[name] = numbers
+        for name, result in zip(node.outputs, found or (), strict=False):
+            if result is not None and result.shape == values[name].shape:
+                data[name] = result
 
     return note
 
@@ -155,12 +154,12 @@ def merged(first: Value, second: Value) -> Value:
 
 def _unstable(site: Site, begins: Mapping[int, Node]) -> Iterator[tuple[str, Value]]:
     """Values that a body hands on with another shape than it got them."""
-    carried = site.int("carried")
-    loop = begins.get(site.int("body"))
+    carried = site.number("carried")
+    loop = begins.get(site.number("body"))
     if loop is None:
         return
-    before = 2 if loop.op == marks.LOOP else 0
-    after = 2 if loop.op == marks.LOOP else 1
+    before = 2 if loop.op == LOOP else 0
+    after = 2 if loop.op == LOOP else 1
     for index in range(carried):
         name = loop.outputs[before + index] if before + index < len(loop.outputs) else ""
         first, next_ = site.facts.values.get(name, UNKNOWN), site.value(after + index)
@@ -179,22 +178,22 @@ def _enter_loop(site: Site) -> list[Value]:
 
 
 def _leave_loop(site: Site) -> list[Value]:
-    trips, carried = site.integers(0), site.int("carried")
+    trips, carried = site.data(0), site.number("carried")
     stacked = range(2 + carried, len(site.node.inputs))
     results = [site.value(2 + index) for index in range(carried)]
     return results + [_stack(site.value(index), trips[0] if trips else None) for index in stacked]
 
 
 def _enter_scan(site: Site) -> list[Value]:
-    count, total = site.int("num_scan_inputs"), len(site.node.inputs)
-    axes = site.ints("scan_input_axes") or (0,) * count
+    count, total = site.number("num_scan_inputs"), len(site.node.inputs)
+    axes = site.numbers("scan_input_axes") or (0,) * count
     states = [site.value(index) for index in range(total - count)]
     return states + [_slice(site.value(total - count + index), axes[index]) for index in range(count)]
 
 
 def _leave_scan(site: Site) -> list[Value]:
-    shape, carried = site.shape(), site.int("carried")
-    count = None if not shape else shape[site.int("axis")]
+    shape, carried = site.shape(), site.number("carried")
+    count = None if not shape else shape[site.number("axis")]
     results = [site.value(1 + index) for index in range(carried)]
     return results + [_stack(site.value(index), count) for index in range(1 + carried, len(site.node.inputs))]
 
@@ -212,9 +211,9 @@ def _slice(value: Value, axis: int) -> Value:
 
 
 _MARKERS: dict[str, Callable[[Site], list[Value]]] = {
-    marks.ENDIF: _choose,
-    marks.LOOP: _enter_loop,
-    marks.ENDLOOP: _leave_loop,
-    marks.SCAN: _enter_scan,
-    marks.ENDSCAN: _leave_scan,
+    ENDIF: _choose,
+    LOOP: _enter_loop,
+    ENDLOOP: _leave_loop,
+    SCAN: _enter_scan,
+    ENDSCAN: _leave_scan,
 }

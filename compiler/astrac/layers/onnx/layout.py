@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from astrac.layers.onnx.facts import UNKNOWN, Inconsistent, Shape, Site, Value, elements
+from astrac.layers.onnx.facts import Inconsistent, Shape, Site, Value, elements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def reshape(site: Site) -> Values:
         return like(site, None if count is None else (None,) * min(count, 64))
     result: list[int | None] = []
     for index, extent in enumerate(target):
-        if extent == 0 and not site.int("allowzero"):
+        if extent == 0 and not site.number("allowzero"):
             if shape is not None and index >= len(shape):
                 raise Inconsistent(f"target {list(target)} copies axis {index} of {text(shape)}")
             result.append(None if shape is None else shape[index])
@@ -75,7 +75,7 @@ def flatten(site: Site) -> Values:
     shape = site.shape()
     if shape is None:
         return like(site, (None, None))
-    axis = site.int("axis", 1)
+    axis = site.number("axis", 1)
     axis = axis if axis == len(shape) else axis_of(axis, len(shape) or 1)
     return like(site, (elements(shape[:axis]), elements(shape[axis:])))
 
@@ -85,7 +85,11 @@ def squeeze(site: Site) -> Values:
     shape, axes = site.shape(), site.either("axes", 1)
     if shape is None or (axes is None and (site.has(1) or None in shape)):
         return like(site, None)
-    gone = {index for index, extent in enumerate(shape) if extent == 1} if axes is None else {axis_of(axis, len(shape)) for axis in axes}
+    gone = (
+        {index for index, extent in enumerate(shape) if extent == 1}
+        if axes is None
+        else {axis_of(axis, len(shape)) for axis in axes}
+    )
     return like(site, tuple(extent for index, extent in enumerate(shape) if index not in gone))
 
 
@@ -104,7 +108,7 @@ def unsqueeze(site: Site) -> Values:
 
 def transpose(site: Site) -> Values:
     """Reversed without `perm`."""
-    shape, order = site.shape(), site.ints("perm")
+    shape, order = site.shape(), site.numbers("perm")
     if shape is None:
         return like(site, None)
     order = tuple(reversed(range(len(shape)))) if order is None else tuple(axis_of(axis, len(shape)) for axis in order)
@@ -122,8 +126,10 @@ def concat(site: Site) -> Values:
     rank = len(known[0])
     if any(len(shape) != rank for shape in known):
         raise Inconsistent(f"operands {', '.join(map(text, known))} differ in rank")
-    axis = axis_of(site.int("axis", 1), rank)
-    result: list[int | None] = [agreed([shape[index] for shape in known], known) if index != axis else None for index in range(rank)]
+    axis = axis_of(site.number("axis", 1), rank)
+    result: list[int | None] = [
+        agreed([shape[index] for shape in known], known) if index != axis else None for index in range(rank)
+    ]
     along = [None if shape is None else shape[axis] for shape in shapes]
     result[axis] = None if None in along else sum(along)  # type: ignore[arg-type]
     return like(site, tuple(result))
@@ -133,7 +139,9 @@ def agreed(extents: Sequence[int | None], shapes: Sequence[Shape] = ()) -> int |
     """The one known extent of several that must be equal."""
     known = {extent for extent in extents if extent is not None}
     if len(known) > 1:
-        raise Inconsistent(f"operands {', '.join(map(text, shapes))} do not fit" if shapes else f"extents {sorted(known)} differ")
+        raise Inconsistent(
+            f"operands {', '.join(map(text, shapes))} do not fit" if shapes else f"extents {sorted(known)} differ"
+        )
     return next(iter(known), None)
 
 
@@ -142,12 +150,16 @@ def split(site: Site) -> Values:
     shape, count = site.shape(), len(site.node.outputs)
     if shape is None:
         return (Value(None, site.dtype()),) * count
-    axis = axis_of(site.int("axis"), len(shape))
+    axis = axis_of(site.number("axis"), len(shape))
     sizes: Sequence[int | None] | None = site.either("split", 1)
     extent = shape[axis]
     if sizes is None:
         part = None if extent is None or site.has(1) else -(-extent // count)
-        sizes = [None] * count if part is None or extent is None else [min(part, max(extent - part * index, 0)) for index in range(count)]
+        sizes = (
+            [None] * count
+            if part is None or extent is None
+            else [min(part, max(extent - part * index, 0)) for index in range(count)]
+        )
     elif extent is not None and sum(size for size in sizes if size is not None) != extent:
         raise Inconsistent(f"parts {list(sizes)} of an axis of {extent}")
     return tuple(Value((*shape[:axis], size, *shape[axis + 1 :]), site.dtype()) for size in sizes)
@@ -159,7 +171,7 @@ def slice_(site: Site) -> Values:
     starts, ends = site.either("starts", 1), site.either("ends", 2)
     if shape is None:
         return like(site, None)
-    axes, steps = site.either("axes", 3), site.integers(4)
+    axes, steps = site.either("axes", 3), site.data(4)
     unknown = starts is None or ends is None or (axes is None and site.has(3)) or (steps is None and site.has(4))
     if starts is None or ends is None or unknown:
         touched = range(len(shape)) if axes is None else [axis_of(axis, len(shape)) for axis in axes]
@@ -178,7 +190,7 @@ def gather(site: Site) -> Values:
     shape, indices = site.shape(), site.shape(1)
     if shape is None or indices is None:
         return like(site, None)
-    axis = axis_of(site.int("axis"), len(shape))
+    axis = axis_of(site.number("axis"), len(shape))
     return like(site, (*shape[:axis], *indices, *shape[axis + 1 :]))
 
 
@@ -192,12 +204,12 @@ def gather_nd(site: Site) -> Values:
     shape, indices = site.shape(), site.shape(1)
     if shape is None or not indices or indices[-1] is None:
         return like(site, None)
-    return like(site, (*indices[:-1], *shape[site.int("batch_dims") + indices[-1] :]))
+    return like(site, (*indices[:-1], *shape[site.number("batch_dims") + indices[-1] :]))
 
 
 def expand(site: Site) -> Values:
     """Broadcast with a target shape."""
-    target = site.integers(1)
+    target = site.data(1)
     return like(site, None if target is None else broadcast(site.shape(), target))
 
 
@@ -209,7 +221,7 @@ def broadcast(*shapes: Shape) -> Shape:
     for shape in shapes:
         assert shape is not None
         missing = len(shape) - len(result)
-        result = [1] * missing + result
+        result[:0] = [1] * missing
         for index, extent in enumerate(shape, len(result) - len(shape)):
             ours = result[index]
             if ours == 1:
@@ -224,17 +236,19 @@ def broadcast(*shapes: Shape) -> Shape:
 
 def tile(site: Site) -> Values:
     """Each extent times its repeat."""
-    shape, repeats = site.shape(), site.integers(1)
+    shape, repeats = site.shape(), site.data(1)
     if shape is None or repeats is None:
         return like(site, None if shape is None else (None,) * len(shape))
-    return like(site, tuple(None if extent is None else extent * count for extent, count in zip(shape, repeats, strict=True)))
+    return like(
+        site, tuple(None if extent is None else extent * count for extent, count in zip(shape, repeats, strict=True))
+    )
 
 
 def pad(site: Site) -> Values:
     """All begins, then all ends; of some axes only since opset 18."""
     shape = site.shape()
-    pads = site.ints("paddings") or site.either("pads", 1)
-    axes = site.integers(3)
+    pads = site.numbers("paddings") or site.either("pads", 1)
+    axes = site.data(3)
     if shape is None or pads is None or (axes is None and site.has(3)):
         return like(site, None if shape is None else (None,) * len(shape))
     axes = tuple(axis_of(axis, len(shape)) for axis in axes) if axes is not None else tuple(range(len(shape)))
@@ -245,141 +259,3 @@ def pad(site: Site) -> Values:
         if (result[axis] or 0) < 0:
             raise Inconsistent(f"pads {list(pads)} of {text(shape)}")
     return like(site, tuple(result))
-
-
-def resize(site: Site) -> Values:
-    """Sizes where given, else floor(extent x scale); `Upsample` has scales as input 1 or an attribute."""
-    shape = site.shape()
-    if shape is None:
-        return like(site, None)
-    upsample = site.node.op == "Upsample" or len(site.node.inputs) == 2  # noqa: PLR2004
-    sizes = None if upsample else site.integers(3)
-    axes = site.ints("axes") or tuple(range(len(shape)))
-    result: list[int | None] = list(shape)
-    if sizes is not None:
-        if site.text("keep_aspect_ratio_policy", "stretch") != "stretch":
-            return like(site, tuple(None if index in axes else extent for index, extent in enumerate(shape)))
-        for axis, size in zip(axes, sizes, strict=True):
-            result[axis_of(axis, len(shape))] = size
-        return like(site, tuple(result))
-    scales = _scales(site, 1 if upsample else 2)
-    for index, axis in enumerate(axes):
-        extent = result[axis]
-        result[axis] = None if scales is None or extent is None else int(extent * scales[index])
-    return like(site, tuple(result))
-
-
-def _scales(site: Site, index: int) -> Sequence[float] | None:
-    attribute = site.attribute("scales")
-    if isinstance(attribute, tuple):
-        return attribute  # type: ignore[return-value]
-    found = site.array(index)
-    return None if found is None or not found.size else [float(number) for number in found.ravel().tolist()]
-
-
-def depth_to_space(site: Site) -> Values:
-    """Channels / block^2, space x block."""
-    return _blocks(site, grow=True)
-
-
-def space_to_depth(site: Site) -> Values:
-    """Channels x block^2, space / block."""
-    return _blocks(site, grow=False)
-
-
-def _blocks(site: Site, *, grow: bool) -> Values:
-    shape, block = site.shape(), site.int("blocksize", 1)
-    if shape is None:
-        return like(site, None)
-    batch, channels, *space = shape
-    if grow:
-        spread = [None if extent is None else extent * block for extent in space]
-        return like(site, (batch, None if channels is None else channels // block**2, *spread))
-    spread = [None if extent is None else extent // block for extent in space]
-    return like(site, (batch, None if channels is None else channels * block**2, *spread))
-
-
-def constant_of_shape(site: Site) -> Values:
-    """The input is the shape; float32 zeros without `value`."""
-    target, value = site.integers(0), site.attribute("value")
-    vector = site.shape()
-    rank = vector[0] if vector else None
-    shape: Shape = target if target is not None else None if rank is None else (None,) * min(rank, 64)
-    return (Value(shape, getattr(value, "dtype", "float32")),)
-
-
-def range_(site: Site) -> Values:
-    """ceil((limit - start) / step), at least none."""
-    numbers = [site.array(index) for index in range(3)]
-    if any(number is None for number in numbers):
-        return like(site, (None,))
-    start, limit, step = (number.item() for number in numbers if number is not None)
-    return like(site, (max(int(-(-(limit - start) // step)), 0),))
-
-
-def one_hot(site: Site) -> Values:
-    """`depth` classes as a new axis."""
-    indices, depth = site.shape(), site.integers(1)
-    if indices is None:
-        return like(site, None, 2)
-    axis = axis_of(site.int("axis", -1), len(indices) + 1)
-    return like(site, (*indices[:axis], depth[0] if depth else None, *indices[axis:]), 2)
-
-
-def top_k(site: Site) -> Values:
-    """`k` along the axis: values and positions."""
-    shape = site.shape()
-    count = site.either("k", 1) if not isinstance(site.attribute("k"), int) else (site.int("k"),)
-    if shape is None:
-        return (Value(None, site.dtype()), Value(None, "int64"))
-    axis = axis_of(site.int("axis", -1), len(shape))
-    result = (*shape[:axis], count[0] if count else None, *shape[axis + 1 :])
-    return (Value(result, site.dtype()), Value(result, "int64"))
-
-
-def shape_of(site: Site) -> Values:
-    """One number an axis, of a part of the axes since opset 15."""
-    shape = site.shape()
-    if shape is None:
-        return (Value((None,), "int64"),)
-    return (Value((len(shape[site.int("start") : site.attribute("end")]),), "int64"),)  # type: ignore[misc]
-
-
-def scalar(site: Site) -> Values:  # noqa: ARG001 - a rule like the others
-    """One int64."""
-    return (Value((), "int64"),)
-
-
-def split_to_sequence(site: Site) -> Values:
-    """A sequence of equal parts; parts that differ have an unknown extent there."""
-    shape, sizes = site.shape(), site.array(1)
-    if shape is None:
-        return (Value(None, site.dtype(), sequence=True),)
-    axis = axis_of(site.int("axis"), len(shape))
-    if not site.has(1):
-        keep = (1,) if site.int("keepdims", 1) else ()
-        return (Value((*shape[:axis], *keep, *shape[axis + 1 :]), site.dtype(), sequence=True),)
-    part = None if sizes is None or len(set(sizes.ravel().tolist())) != 1 else int(sizes.ravel()[0])
-    return (Value((*shape[:axis], part, *shape[axis + 1 :]), site.dtype(), sequence=True),)
-
-
-def sequence_at(site: Site) -> Values:
-    """An element."""
-    return (Value(site.shape(), site.dtype()),)
-
-
-def sequence_construct(site: Site) -> Values:
-    """Elements of one shape, else unknown where they differ."""
-    shapes = {site.shape(index) for index in range(len(site.node.inputs))}
-    return (Value(shapes.pop() if len(shapes) == 1 else None, site.dtype(), sequence=True),)
-
-
-def sequence_insert(site: Site) -> Values:
-    """As before when the new element has the shape of the others."""
-    shape = site.shape(1)
-    return (Value(shape if site.shape() in (None, shape) else None, site.dtype(1), sequence=True),)
-
-
-def unknown(site: Site) -> Values:
-    """Nothing: how many there are shows at run time only."""
-    return (UNKNOWN,) * len(site.node.outputs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed, diagnostic
@@ -12,6 +11,8 @@ from astrac.layers.onnx.decode import Malformed, decode
 from astrac.layers.onnx.skim import Corrupt, Unusual, fields, skim
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from astrac.diagnostics import Diagnostic
     from astrac.layers.graph import File
     from astrac.layers.onnx.skim import Buffer
@@ -21,9 +22,9 @@ _HEAD = 512
 
 _KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     (re.compile(rb"version https://git-lfs"), "a Git LFS pointer", "run `git lfs pull` to fetch the model itself"),
-    (re.compile(rb"PK\x03\x04"), "a zip archive", "unpack it; a PyTorch checkpoint must be exported with `torch.onnx.export`"),
+    (re.compile(rb"PK\x03\x04"), "a zip archive", "unpack it; a PyTorch checkpoint needs `torch.onnx.export`"),
     (re.compile(rb"\x1f\x8b"), "a gzip archive", "unpack it with `gunzip`"),
-    (re.compile(rb"\s*<(?i:!doctype|html|\?xml|head|body)"), "an HTML or XML page", "the download failed; fetch the file again"),
+    (re.compile(rb"\s*<(?i:!doctype|html|\?xml|head|body)"), "a web page", "the download failed; fetch the file again"),
     (re.compile(rb"\s*[{\[][\t\n\r\x20-\x7e\x80-\xff]*\Z"), "JSON", "save the model in ONNX's binary format"),
     (re.compile(rb"\x80[\x02-\x05]"), "a Python pickle", "export the model with `torch.onnx.export`"),
     (re.compile(rb"\x89HDF"), "an HDF5 file", "convert the model with tf2onnx or keras2onnx"),
@@ -44,7 +45,9 @@ def load(name: str, source: Path | bytes, span: Span | None) -> File:
                 return _load(name, data, span)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise Diagnosed(diagnostic("AS601", f"cannot read the model `{name}`: {reason[:1].lower()}{reason[1:]}", span)) from None
+        raise Diagnosed(
+            diagnostic("AS601", f"cannot read the model `{name}`: {reason[:1].lower()}{reason[1:]}", span)
+        ) from None
 
 
 def _load(name: str, data: Buffer, span: Span | None) -> File:
@@ -53,7 +56,9 @@ def _load(name: str, data: Buffer, span: Span | None) -> File:
         raise Diagnosed(stranger)
     model = _parse(name, data, span)
     if not model.HasField("graph"):
-        raise Diagnosed(diagnostic("AS604", f"`{name}` holds no graph: it is no ONNX model, or another kind of protobuf file", span))
+        raise Diagnosed(
+            diagnostic("AS604", f"`{name}` holds no graph: it is no ONNX model, or another kind of protobuf file", span)
+        )
     try:
         file = decode(model)
     except Malformed as error:

@@ -1,25 +1,24 @@
 """The table of operators: one row each. This is where knowledge of ONNX grows.
 
 A row says how shapes follow, which inputs hold what trains, what is multiplied, how many other FLOPs there are, and
-what backward needs. Domains `""` and `com.microsoft` share the table: their operators of one name mean the same here.
+what backward needs. ONNX's own operators and those of `com.microsoft` share the table: of one name they mean the same,
+but for the few that stand here with their domain.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from astrac.layers.onnx import arithmetic, layout, products
-from astrac.layers.onnx.facts import Site, Value, elements
+from astrac.layers.onnx import arithmetic, attention, extents, layout, products, schema, spatial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
+    from astrac.layers.onnx.facts import Rule, Site
     from astrac.layers.onnx.products import Products
-
-    Rule: TypeAlias = Callable[[Site], Sequence[Value]]
 
 
 class Kind(Enum):
@@ -57,7 +56,8 @@ class Operator:
         biases: inputs added to the result, or other vectors that train.
         auxiliary: inputs that are neither data nor trained: statistics, scales, zero points, targets.
         products: the matrix products.
-        flops: FLOPs that are not multiply-accumulates, an element of the largest operand (pools: and a position of the window).
+        flops: FLOPs that are not multiply-accumulates, an element of the largest operand; for pools of the result, and
+            a position of the window.
         keep: what backward needs.
         any_constant: a constant among the operands is a trained scale or shift (elementwise arithmetic).
         table: rows of the weight are selected, so only those are read.
@@ -78,32 +78,45 @@ class Operator:
 
 
 def vector_flops(site: Site, row: Operator) -> int | None:
-    """FLOPs beside the products: `flops` an element of the largest operand; None while a shape is unknown."""
+    """FLOPs beside the products; None while a shape is unknown."""
     if not row.flops:
         return 0
-    shapes = [site.shape(index) for index in range(len(site.node.inputs)) if site.has(index)]
-    sizes = [elements(shape) for shape in (*shapes, site.output())]
-    window = site.node.attributes.get("kernel_shape") if site.node.op.endswith("Pool") else None
-    if window is not None:
-        return None if sizes[-1] is None else sizes[-1] * prod(site.ints("kernel_shape") or ())
-    return None if None in sizes else row.flops * max(sizes)  # type: ignore[type-var]
+    sizes, node = site.facts.sizes, site.node
+    result = sizes.get(node.outputs[0])
+    if result is not None and node.op.endswith("Pool") and "kernel_shape" in node.attributes:
+        return row.flops * result * prod(site.numbers("kernel_shape") or ())
+    operands = [result, *[sizes.get(name) for name in node.inputs if name]]
+    found = [size for size in operands if size is not None]
+    return None if len(found) < len(operands) else row.flops * max(found)
 
 
-def _rows(names: Iterable[str], row: Operator) -> dict[str, Operator]:
-    return dict.fromkeys(names, row)
+def _rows(names: str, row: Operator) -> dict[str, Operator]:
+    return dict.fromkeys(names.split(), row)
 
 
-def _unary(flops: int, names: str, keep: Keep = Keep.INPUTS) -> dict[str, Operator]:
-    return _rows(names.split(), Operator(layout.same, flops=flops, keep=keep))
+def _unary(flops: int, keep: Keep, names: str) -> dict[str, Operator]:
+    return _rows(names, Operator(layout.same, flops=flops, keep=keep))
 
 
-_CONV = {"weights": (1,), "biases": (2,), "keep": Keep.OPERANDS}
-_NORM = {"weights": (1,), "biases": (2,), "keep": Keep.INPUTS}
-_BINARY = Operator(arithmetic.broadcast_all, flops=1, any_constant=True)
-_PRODUCT = Operator(arithmetic.broadcast_all, flops=1, keep=Keep.OPERANDS, any_constant=True)
-_COMPARISON = Operator(arithmetic.compare, flops=1)
-_REDUCTION = Operator(arithmetic.reduce, flops=1)
-_VIEW_NAMES = "Identity Optional OptionalGetElement SequenceAt SequenceConstruct SequenceInsert"
+def _conv(data: int = 0, weight: int = 1, bias: int = 2, dtype: str = "", auxiliary: tuple[int, ...] = ()) -> Operator:
+    return Operator(
+        spatial.conv_at(data, weight, dtype or None), weights=(weight,), biases=(bias,), auxiliary=auxiliary,
+        products=products.conv(weight), keep=Keep.OPERANDS,
+    )  # fmt: skip
+
+
+def _matmul(
+    left: int = 0, right: int = 1, dtype: str = "", biases: tuple[int, ...] = (), auxiliary: tuple[int, ...] = ()
+) -> Operator:
+    """The weight is the right operand, as a rule; scales and zero points are auxiliary."""
+    return Operator(
+        arithmetic.matmul_at(left, right, dtype or None), weights=(right, left), biases=biases, auxiliary=auxiliary,
+        products=products.matmul(left, right), keep=Keep.OPERANDS,
+    )  # fmt: skip
+
+
+def _norm(flops: int, shape: Rule = arithmetic.normalise, biases: tuple[int, ...] = (2,)) -> Operator:
+    return Operator(shape, weights=(1,), biases=biases, flops=flops, keep=Keep.INPUTS)
 
 
 def _recurrent(gates: int) -> Operator:
@@ -114,92 +127,115 @@ def _recurrent(gates: int) -> Operator:
     )  # fmt: skip
 
 
-def _block(weight: int, *, bits: bool = False) -> Operator:
+def _packed(biases: tuple[int, ...]) -> Operator:
+    """K x N numbers of a few bits, packed into bytes, with their scales."""
     return Operator(
-        arithmetic.last_axis("N"), weights=(weight,), biases=(5,) if bits else (), auxiliary=(2, 3, 4),
-        products=products.n_bits, keep=Keep.OPERANDS, packed=lambda site: site.int("K") * site.int("N"),
+        arithmetic.last_axis("N"), weights=(1,), biases=biases, auxiliary=(2, 3, 4), products=products.n_bits,
+        keep=Keep.OPERANDS, packed=lambda site: site.number("K") * site.number("N"),
     )  # fmt: skip
 
 
+def _attention(biases: tuple[int, ...] = (), auxiliary: tuple[int, ...] = ()) -> Operator:
+    return Operator(
+        attention.bare, biases=biases, auxiliary=auxiliary, products=attention.bare_products, keep=Keep.INPUTS
+    )
+
+
+def _projected(auxiliary: tuple[int, ...]) -> Operator:
+    return Operator(
+        attention.projected, weights=(1,), biases=(2,), auxiliary=auxiliary,
+        products=attention.projected_products, keep=Keep.INPUTS,
+    )  # fmt: skip
+
+
+_GEMM = Operator(arithmetic.gemm, weights=(1, 0), biases=(2,), products=products.gemm(), keep=Keep.OPERANDS)
+_SUM = Operator(arithmetic.broadcast_all, flops=1, any_constant=True)
+_CHOICE = Operator(arithmetic.broadcast_all, flops=1, keep=Keep.INPUTS)
+_MOVE = Operator(layout.same, Kind.MOVE)
+_RARE = Operator(schema.infer, flops=1, keep=Keep.INPUTS)
+
 OPERATORS: dict[str, Operator] = {
     # Products.
-    "Conv": Operator(arithmetic.conv_at(0, 1), products=products.conv(), **_CONV),
-    "FusedConv": Operator(arithmetic.conv_at(0, 1), products=products.conv(), **_CONV),
-    "DeformConv": Operator(arithmetic.conv_at(0, 1), weights=(1,), biases=(3,), products=products.conv(), keep=Keep.INPUTS),
-    "ConvInteger": Operator(arithmetic.conv_at(0, 1, "int32"), weights=(1,), auxiliary=(2, 3), products=products.conv(), keep=Keep.OPERANDS),
-    "QLinearConv": Operator(arithmetic.conv_at(0, 3), weights=(3,), biases=(8,), auxiliary=(1, 2, 4, 5, 6, 7), products=products.conv(3), keep=Keep.OPERANDS),
-    "ConvTranspose": Operator(arithmetic.conv_transpose, products=products.conv_transpose, **_CONV),
-    "CausalConvWithState": Operator(layout.same, products=products.conv(), **_CONV),
-    "Gemm": Operator(arithmetic.gemm, products=products.gemm(), weights=(1, 0), biases=(2,), keep=Keep.OPERANDS),
-    "FusedGemm": Operator(arithmetic.gemm, products=products.gemm(), weights=(1, 0), biases=(2,), keep=Keep.OPERANDS),
-    "QGemm": Operator(arithmetic.matmul_of(0, 3, None), weights=(3,), biases=(6,), auxiliary=(1, 2, 4, 5, 7, 8), products=products.gemm(0, 3), keep=Keep.OPERANDS),
-    "MatMul": Operator(arithmetic.matmul, products=products.matmul(), weights=(1, 0), keep=Keep.OPERANDS),
-    "FusedMatMul": Operator(arithmetic.matmul, products=products.matmul(), weights=(1, 0), keep=Keep.OPERANDS),
-    "MatMulInteger": Operator(arithmetic.matmul_of(0, 1, "int32"), weights=(1, 0), auxiliary=(2, 3), products=products.matmul(), keep=Keep.OPERANDS),
-    "MatMulIntegerToFloat": Operator(arithmetic.matmul_of(0, 1, "float32"), weights=(1,), biases=(6,), auxiliary=(2, 3, 4, 5), products=products.matmul(), keep=Keep.OPERANDS),
-    "DynamicQuantizeMatMul": Operator(arithmetic.matmul_of(0, 1, None), weights=(1,), biases=(4,), auxiliary=(2, 3), products=products.matmul(), keep=Keep.OPERANDS),
-    "QLinearMatMul": Operator(arithmetic.matmul_of(0, 3, None), weights=(3, 0), auxiliary=(1, 2, 4, 5, 6, 7), products=products.matmul(0, 3), keep=Keep.OPERANDS),
-    "MatMulNBits": _block(1, bits=True),
-    "MatMulBnb4": _block(1),
-    "Einsum": Operator(arithmetic.einsum, products=products.einsum, weights=(1, 0, 2, 3), keep=Keep.OPERANDS),
+    "Conv": _conv(),
+    "FusedConv": _conv(),
+    "DeformConv": _conv(bias=3),
+    "ConvInteger": _conv(dtype="int32", auxiliary=(2, 3)),
+    "QLinearConv": _conv(weight=3, bias=8, auxiliary=(1, 2, 4, 5, 6, 7)),
+    "CausalConvWithState": replace(_conv(), shape=layout.same),
+    "ConvTranspose": replace(_conv(), shape=spatial.conv_transpose, products=products.conv_transpose),
+    "Gemm": _GEMM,
+    "FusedGemm": _GEMM,
+    "QGemm": _matmul(0, 3, biases=(6,), auxiliary=(1, 2, 4, 5, 7, 8)),
+    "MatMul": _matmul(),
+    "FusedMatMul": _matmul(),
+    "MatMulInteger": _matmul(dtype="int32", auxiliary=(2, 3)),
+    "MatMulIntegerToFloat": _matmul(dtype="float32", biases=(6,), auxiliary=(2, 3, 4, 5)),
+    "DynamicQuantizeMatMul": _matmul(biases=(4,), auxiliary=(2, 3)),
+    "QLinearMatMul": _matmul(0, 3, auxiliary=(1, 2, 4, 5, 6, 7)),
+    "MatMulNBits": _packed(biases=(5,)),
+    "MatMulBnb4": _packed(biases=()),
+    "Einsum": Operator(arithmetic.einsum, weights=(1, 0, 2, 3), products=products.einsum, keep=Keep.OPERANDS),
     "RNN": _recurrent(1),
     "GRU": _recurrent(3),
     "LSTM": _recurrent(4),
-    # Attention whose projections are inside (com.microsoft), or outside. Softmax over the scores is not told apart.
-    "Attention": Operator(arithmetic.heads_attention, products=products.heads_attention, keep=Keep.INPUTS),
-    "com.microsoft.Attention": Operator(arithmetic.attention, weights=(1,), biases=(2,), auxiliary=(3, 5, 6), products=products.attention, keep=Keep.INPUTS),
-    "QAttention": Operator(arithmetic.attention, weights=(1,), biases=(2,), auxiliary=(3, 4, 5, 6, 7, 8), products=products.attention, keep=Keep.INPUTS),
-    "MultiHeadAttention": Operator(arithmetic.heads_attention, biases=(3,), auxiliary=(4, 5), products=products.heads_attention, keep=Keep.INPUTS),
-    "GroupQueryAttention": Operator(arithmetic.heads_attention, auxiliary=(5, 6, 7, 8), products=products.heads_attention, keep=Keep.INPUTS),
-    # Normalisations: mean, difference, square, variance, quotient, scale, shift; the root mean square needs fewer.
-    "BatchNormalization": Operator(arithmetic.normalise, auxiliary=(3, 4), flops=7, **_NORM),
-    "InstanceNormalization": Operator(arithmetic.normalise, flops=7, **_NORM),
-    "LayerNormalization": Operator(arithmetic.normalise, flops=7, **_NORM),
-    "GroupNormalization": Operator(arithmetic.normalise, flops=7, **_NORM),
-    "GroupNorm": Operator(arithmetic.normalise, flops=7, **_NORM),
-    "RMSNormalization": Operator(arithmetic.normalise, weights=(1,), flops=4, keep=Keep.INPUTS),
-    "SimplifiedLayerNormalization": Operator(arithmetic.normalise, weights=(1,), flops=4, keep=Keep.INPUTS),
-    "SkipLayerNormalization": Operator(arithmetic.skip_normalise, weights=(2,), biases=(3, 4), flops=8, keep=Keep.INPUTS),
-    "SkipSimplifiedLayerNormalization": Operator(arithmetic.skip_normalise, weights=(2,), biases=(3,), flops=5, keep=Keep.INPUTS),
-    "EmbedLayerNormalization": Operator(arithmetic.embed_normalise, weights=(2, 3, 4), biases=(5, 6), auxiliary=(7,), flops=9, keep=Keep.INPUTS, table=True),
-    "LRN": Operator(layout.same, flops=7, keep=Keep.INPUTS),
-    "LpNormalization": Operator(layout.same, flops=3, keep=Keep.INPUTS),
-    "MeanVarianceNormalization": Operator(layout.same, flops=5, keep=Keep.INPUTS),
+    # Attention: of com.microsoft with the projection inside, else after it.
+    "Attention": _attention(),
+    "com.microsoft.Attention": _projected(auxiliary=(3, 5, 6)),
+    "QAttention": _projected(auxiliary=(3, 4, 5, 6, 7, 8)),
+    "MultiHeadAttention": _attention(biases=(3,), auxiliary=(4, 5)),
+    "GroupQueryAttention": _attention(auxiliary=(5, 6, 7, 8)),
+    # Normalisation: mean, difference, square, variance, quotient, scale, shift; less without a mean, more with a sum.
+    "BatchNormalization": replace(_norm(7), auxiliary=(3, 4)),
+    **_rows("InstanceNormalization LayerNormalization GroupNormalization GroupNorm", _norm(7)),
+    **_rows("RMSNormalization SimplifiedLayerNormalization", _norm(4, biases=())),
+    "SkipLayerNormalization": replace(_norm(8, arithmetic.skip_normalise, biases=(3, 4)), weights=(2,)),
+    "SkipSimplifiedLayerNormalization": replace(_norm(5, arithmetic.skip_normalise, biases=(3,)), weights=(2,)),
+    "EmbedLayerNormalization": Operator(
+        arithmetic.embed_normalise,
+        weights=(2, 3, 4),
+        biases=(5, 6),
+        auxiliary=(7,),
+        flops=9,
+        keep=Keep.INPUTS,
+        table=True,
+    ),
+    **_unary(7, Keep.INPUTS, "LRN"),
+    **_unary(5, Keep.INPUTS, "MeanVarianceNormalization"),
+    **_unary(3, Keep.INPUTS, "LpNormalization"),
     # Elementwise arithmetic; a constant operand of more than one number is a scale or shift that trains.
-    **_rows(("Add", "Sub", "Sum"), _BINARY),
-    **_rows(("Mul", "Div"), _PRODUCT),
-    **_rows(("Max", "Min", "Mean", "Pow", "Mod"), Operator(arithmetic.broadcast_all, flops=1, keep=Keep.INPUTS)),
-    **_rows(("BiasGelu", "FastGelu"), Operator(layout.same, weights=(1,), flops=8, keep=Keep.INPUTS)),
-    **_rows(("BiasAdd",), Operator(layout.same, weights=(1,), flops=2)),
+    **_rows("Add Sub Sum", _SUM),
+    **_rows("Mul Div", replace(_SUM, keep=Keep.OPERANDS)),
+    **_rows("Max Min Mean Pow Mod", _CHOICE),
+    **_rows("Equal Greater GreaterOrEqual Less LessOrEqual And Or Xor", Operator(arithmetic.compare, flops=1)),
+    **_rows("BitShift BitwiseAnd BitwiseOr BitwiseXor", Operator(arithmetic.broadcast_all, flops=1)),
+    **_rows("IsInf IsNaN Not", Operator(arithmetic.truth, flops=1)),
+    **_rows("BiasGelu FastGelu", Operator(layout.same, weights=(1,), flops=8, keep=Keep.INPUTS)),
+    "BiasAdd": Operator(layout.same, weights=(1,), flops=2),
+    "BiasSplitGelu": Operator(arithmetic.gated, weights=(1,), flops=6, keep=Keep.INPUTS),
     "PRelu": Operator(layout.same, weights=(1,), flops=2, keep=Keep.INPUTS),
-    "SwiGLU": Operator(arithmetic.broadcast_all, flops=5, keep=Keep.INPUTS),
-    "BiasSplitGelu": Operator(arithmetic.swish_gate, weights=(1,), flops=6, keep=Keep.INPUTS),
+    "SwiGLU": replace(_CHOICE, flops=5),
     "Where": Operator(arithmetic.where, flops=1),
-    "Clip": Operator(layout.same, flops=2, keep=Keep.INPUTS, auxiliary=(1, 2)),
-    **_rows("Equal Greater GreaterOrEqual Less LessOrEqual And Or Xor".split(), _COMPARISON),
-    **_rows("BitShift BitwiseAnd BitwiseOr BitwiseXor".split(), _BINARY),
-    **_rows("IsInf IsNaN Not".split(), Operator(arithmetic.truth, flops=1)),
-    **_unary(1, "Relu Sqrt Exp Tanh Reciprocal Dropout Trilu", Keep.OUTPUT),
-    **_unary(1, "Abs Log Sin Cos Tan Sinh Cosh Asin Acos Atan Asinh Acosh Atanh Erf ThresholdedRelu"),
-    **_unary(1, "Neg Sign Ceil Floor Round BitwiseNot", Keep.NOTHING),
-    **_unary(1, "CumSum CumProd", Keep.NOTHING),
-    **_unary(2, "LeakyRelu Shrink Binarizer"),
-    **_unary(3, "HardSigmoid Softplus Softsign Elu"),
-    **_unary(4, "Selu HardSwish"),
-    **_unary(5, "Celu Gelu Swish QuickGelu"),
-    **_unary(6, "Mish RotaryEmbedding"),
-    **_unary(4, "Sigmoid", Keep.OUTPUT),
-    **_unary(5, "Softmax LogSoftmax", Keep.OUTPUT),
-    **_unary(1, "Hardmax", Keep.NOTHING),
+    "Clip": Operator(layout.same, auxiliary=(1, 2), flops=2, keep=Keep.INPUTS),
+    "Dropout": Operator(arithmetic.dropout, flops=1, keep=Keep.OUTPUT),
+    **_unary(1, Keep.OUTPUT, "Relu Sqrt Exp Tanh Reciprocal Trilu"),
+    **_unary(1, Keep.NOTHING, "Neg Sign Ceil Floor Round BitwiseNot CumSum CumProd Hardmax"),
+    **_unary(1, Keep.INPUTS, "Abs Log Sin Cos Tan Sinh Cosh Asin Acos Atan Asinh Acosh Atanh Erf ThresholdedRelu"),
+    **_unary(2, Keep.INPUTS, "LeakyRelu Shrink"),
+    **_unary(3, Keep.INPUTS, "HardSigmoid Softplus Softsign Elu"),
+    **_unary(4, Keep.OUTPUT, "Sigmoid"),
+    **_unary(4, Keep.INPUTS, "Selu HardSwish"),
+    **_unary(5, Keep.OUTPUT, "Softmax LogSoftmax"),
+    **_unary(5, Keep.INPUTS, "Celu Gelu Swish QuickGelu"),
+    **_unary(6, Keep.INPUTS, "Mish RotaryEmbedding"),
     # Reductions and pooling.
-    **_rows("ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1".split(), _REDUCTION),
-    **_rows("ReduceL2 ReduceLogSum ReduceSumSquare".split(), Operator(arithmetic.reduce, flops=2, keep=Keep.INPUTS)),
+    **_rows("ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1", Operator(arithmetic.reduce, flops=1)),
+    **_rows("ReduceL2 ReduceLogSum ReduceSumSquare", Operator(arithmetic.reduce, flops=2, keep=Keep.INPUTS)),
     "ReduceLogSumExp": Operator(arithmetic.reduce, flops=3, keep=Keep.INPUTS),
-    **_rows(("ArgMax", "ArgMin"), Operator(arithmetic.arg_reduce, flops=1)),
-    "MaxPool": Operator(arithmetic.pool, flops=1, keep=Keep.INPUTS),
-    "AveragePool": Operator(arithmetic.pool, flops=1),
-    "LpPool": Operator(arithmetic.pool, flops=2, keep=Keep.INPUTS),
-    **_rows("GlobalAveragePool GlobalMaxPool GlobalLpPool".split(), Operator(arithmetic.global_pool, flops=1)),
+    **_rows("ArgMax ArgMin", Operator(arithmetic.arg_reduce, flops=1)),
+    "MaxPool": Operator(spatial.pool, flops=1, keep=Keep.INPUTS),
+    "AveragePool": Operator(spatial.pool, flops=1),
+    "LpPool": Operator(spatial.pool, flops=2, keep=Keep.INPUTS),
+    **_rows("GlobalAveragePool GlobalMaxPool GlobalLpPool", Operator(spatial.global_pool, flops=1)),
     # Types and quantisation.
     "Cast": Operator(arithmetic.cast, Kind.MOVE),
     "CastLike": Operator(arithmetic.cast_like, Kind.MOVE, auxiliary=(1,)),
@@ -211,15 +247,15 @@ OPERATORS: dict[str, Operator] = {
     "Flatten": Operator(layout.flatten, Kind.VIEW),
     "Squeeze": Operator(layout.squeeze, Kind.VIEW),
     "Unsqueeze": Operator(layout.unsqueeze, Kind.VIEW),
-    **_rows(("Identity", "Optional", "OptionalGetElement"), Operator(layout.identity, Kind.VIEW)),
-    "SequenceAt": Operator(layout.sequence_at, Kind.VIEW),
-    "SequenceConstruct": Operator(layout.sequence_construct, Kind.VIEW),
-    "SequenceInsert": Operator(layout.sequence_insert, Kind.VIEW),
+    **_rows("Identity Optional OptionalGetElement", Operator(layout.identity, Kind.VIEW)),
+    "SequenceAt": Operator(extents.sequence_at, Kind.VIEW),
+    "SequenceConstruct": Operator(extents.sequence_construct, Kind.VIEW),
+    "SequenceInsert": Operator(extents.sequence_insert, Kind.VIEW),
     # Copies.
     "Transpose": Operator(layout.transpose, Kind.MOVE),
     "Concat": Operator(layout.concat, Kind.MOVE, any_constant=True),
     "Split": Operator(layout.split, Kind.MOVE),
-    "SplitToSequence": Operator(layout.split_to_sequence, Kind.MOVE),
+    "SplitToSequence": Operator(extents.split_to_sequence, Kind.MOVE),
     "Slice": Operator(layout.slice_, Kind.MOVE),
     "Gather": Operator(layout.gather, Kind.MOVE, weights=(0,), table=True),
     "GatherElements": Operator(layout.gather_elements, Kind.MOVE),
@@ -227,30 +263,38 @@ OPERATORS: dict[str, Operator] = {
     "Expand": Operator(layout.expand, Kind.MOVE),
     "Tile": Operator(layout.tile, Kind.MOVE),
     "Pad": Operator(layout.pad, Kind.MOVE, auxiliary=(2,)),
-    "Resize": Operator(layout.resize, Kind.WORK, auxiliary=(1, 2, 3), flops=7),
-    "Upsample": Operator(layout.resize, Kind.WORK, auxiliary=(1,), flops=1),
-    "DepthToSpace": Operator(layout.depth_to_space, Kind.MOVE),
-    "SpaceToDepth": Operator(layout.space_to_depth, Kind.MOVE),
-    **_rows("Scatter ScatterElements ScatterND ReverseSequence TensorScatter".split(), Operator(layout.same, Kind.MOVE)),
-    "OneHot": Operator(layout.one_hot, Kind.MOVE, auxiliary=(2,)),
-    "TopK": Operator(layout.top_k, flops=1),
+    "DepthToSpace": Operator(spatial.depth_to_space, Kind.MOVE),
+    "SpaceToDepth": Operator(spatial.space_to_depth, Kind.MOVE),
+    "OneHot": Operator(extents.one_hot, Kind.MOVE, auxiliary=(2,)),
+    **_rows("Scatter ScatterElements ScatterND ReverseSequence TensorScatter", _MOVE),
+    "Resize": Operator(spatial.resize, auxiliary=(1, 2, 3), flops=7),
+    "Upsample": Operator(spatial.resize, auxiliary=(1,), flops=1),
+    "TopK": Operator(extents.top_k, flops=1),
     # Extents.
-    "Shape": Operator(layout.shape_of, Kind.SHAPE),
-    "Size": Operator(layout.scalar, Kind.SHAPE),
-    "SequenceLength": Operator(layout.scalar, Kind.SHAPE),
-    "Range": Operator(layout.range_, Kind.SHAPE),
-    "ConstantOfShape": Operator(layout.constant_of_shape, Kind.SHAPE),
+    "Shape": Operator(extents.shape_of, Kind.SHAPE),
+    **_rows("Size SequenceLength", Operator(extents.scalar, Kind.SHAPE)),
+    "Range": Operator(extents.range_, Kind.SHAPE),
+    "ConstantOfShape": Operator(extents.constant_of_shape, Kind.SHAPE),
+    "EyeLike": replace(_RARE, kind=Kind.SHAPE),
     # How many there are shows at run time only.
-    **_rows("NonZero NonMaxSuppression Unique Compress".split(), Operator(layout.unknown, flops=1)),
-}  # fmt: skip
+    **_rows("NonZero NonMaxSuppression Unique Compress", Operator(extents.unknown, flops=1)),
+    # Rare ones: shapes by onnx's own inference.
+    **_rows("GridSample RoiAlign MaxRoiPool MaxUnpool Col2Im AffineGrid CenterCropPad", replace(_RARE, flops=11)),
+    **_rows(
+        "ConcatFromSequence SequenceErase SequenceEmpty BitCast Bernoulli RandomNormalLike RandomUniformLike", _RARE
+    ),
+    **_rows("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", replace(_RARE, flops=6)),
+}
 """A row an operator; `com.microsoft.NAME` where that domain's operator differs from ONNX's own of the same name."""
 
-DOMAINS = ("", "ai.onnx", "com.microsoft")
-"""Domains whose operators the table knows."""
+DOMAINS = ("com.microsoft",)
+"""Domains beside ONNX's own whose operators the table knows."""
 
 
 def operator(domain: str, op: str) -> Operator | None:
     """The row of an operator, None for one that nobody knows."""
+    if not domain:
+        return OPERATORS.get(op)
     if domain not in DOMAINS:
         return None
     return OPERATORS.get(f"{domain}.{op}") or OPERATORS.get(op)

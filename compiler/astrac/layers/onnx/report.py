@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
 from astrac.layers.onnx.facts import UNKNOWN, elements
-from astrac.layers.onnx.names import is_anonymous
+from astrac.layers.onnx.names import CALL, is_anonymous, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from astrac.layers.onnx.bind import Bound, Open
     from astrac.layers.onnx.drafts import Drafts
     from astrac.layers.onnx.facts import Facts
-    from astrac.layers.onnx.flatten import Flat
+    from astrac.layers.onnx.flat import Flat
     from astrac.layers.onnx.rows import Rows
     from astrac.source import Span
 
@@ -34,16 +34,20 @@ def refuse(name: str, bound: Bound, flat: Flat, drafts: Drafts, table: Rows, spa
         region = row.node.region
         while flat.regions[region].parent and flat.regions[flat.regions[region].parent].kind != "graph":
             region = flat.regions[region].parent
-        message = f"{subject}: how often `{flat.regions[region].node}` runs is decided at run time"
-        hints = (f"bind the trip count: `bind {{ {flat.regions[region].count or 'NAME'}: N }}`, if it is an input",)
-        raise Diagnosed(diagnostic("AS615", message, span, hints=hints))
+        loop = flat.regions[region].node.replace(CALL, "/")
+        message = f"{subject}: how often `{loop}` runs is decided at run time"
+        hint = f"bind the trip count: `bind {{ {flat.regions[region].count or 'NAME'}: N }}`, if it is an input"
+        raise Diagnosed(diagnostic("AS615", message, span, hints=(hint,)))
     if bound.open:
         places = ", ".join(_place(item) for item in bound.open[:_SHOWN])
         raise Diagnosed(diagnostic("AS606", f"{subject}: {places}", span, hints=_binding(bound.open)))
     culprit = _first_unknown(flat, bound.facts)
-    message = f"{subject}: the shape of what `{culprit.name or culprit.outputs[0]}` ({culprit.op}) makes follows from no shape"
-    hint = "its operator is unknown, or its target is data; export the model with shapes, or with its shape inputs inside the file"
-    raise Diagnosed(diagnostic("AS607", message, span, hints=(hint,)))
+    message = f"{subject}: the shape of the result of `{shown(culprit)}` ({culprit.op}) cannot be inferred"
+    hints = (
+        "its operator is unknown, or its target is data",
+        "export the model with shapes, and with its shape vectors inside the file",
+    )
+    raise Diagnosed(diagnostic("AS607", message, span, hints=hints))
 
 
 def _place(item: Open) -> str:
@@ -58,7 +62,11 @@ def _binding(openings: Sequence[Open]) -> Iterator[str]:
     if any(item.axis == 0 for item in openings):
         yield "give the batch with `--batch N` (in a spec: `training { micro_batch: N }`)"
     if symbols:
-        yield "bind " + ", ".join(f"`--bind {symbol}=N`" for symbol in symbols) + f" (in a spec: `bind {{ {symbols[0]}: N }}`)"
+        yield (
+            "bind "
+            + ", ".join(f"`--bind {symbol}=N`" for symbol in symbols)
+            + f" (in a spec: `bind {{ {symbols[0]}: N }}`)"
+        )
     unnamed = next((item.input for item in openings if not item.symbol), None)
     if unnamed is not None:
         yield f'give the shape in a spec: `input "{unnamed}" {{ shape: [...] }}`'
@@ -79,7 +87,7 @@ def notes(
     flat: Flat,
     drafts: Drafts,
     table: Rows,
-    strict: bool,  # noqa: FBT001 - data, handed through
+    strict: bool,
     span: Span | None,
 ) -> list[Diagnostic]:
     """Warnings and notes, in a fixed order."""
@@ -95,7 +103,7 @@ def notes(
         message = f"the extents of {_some(labels)} in `{name}` are unknown: their FLOPs and bytes are left out"
         found.append(diagnostic("AS616" if strict else "AS835", message, span))
     if flat.gradients:
-        message = f"`{name}` is a training graph: {flat.gradients} gradient nodes are left out, since backward work is derived from forward"
+        message = f"`{name}` is a training graph: {flat.gradients} gradient nodes are left out, forward implies them"
         found.append(diagnostic("AS836", message, span))
     if not any(layer.weight is not None or layer.macs for layer in table.layers):
         found.append(diagnostic("AS837", f"`{name}` has no layer with weights and no matrix product", span))
@@ -113,22 +121,38 @@ def _unknown(name: str, drafts: Drafts, code: str, span: Span | None) -> Iterato
         weights = {item: drafts.stored[item] for node in nodes for item in node.inputs if item in drafts.stored}
         count = sum(elements(constant.shape) or 0 for constant in weights.values() if "float" in constant.dtype)
         left = f"its FLOPs and {count:,} numbers in its weights are left out" if count else "its FLOPs are left out"
-        places = f"`{nodes[0].name or nodes[0].outputs[0]}`" + (f" and {len(nodes) - 1} more" if len(nodes) > 1 else "")
+        places = f"`{shown(nodes[0])}`" + (f" and {len(nodes) - 1} more" if len(nodes) > 1 else "")
         yield diagnostic(code, f"operator `{op}` in `{name}` is unknown ({places}): {left}", span)
 
 
 def _ties(drafts: Drafts, table: Rows, span: Span | None) -> Iterator[Diagnostic]:
     """Tables whose transpose is another, nameless weight: what the exporter makes of a tied head."""
-    owned = [(row, layer) for row, layer in zip(drafts.rows, table.layers, strict=True) if layer.weight and not layer.shared_with]
-    tables = {layer.weight.shape: layer for row, layer in owned if row.row.table and layer.weight and len(set(layer.weight.shape)) > 1}
+    owned = [
+        (row, layer)
+        for row, layer in zip(drafts.rows, table.layers, strict=True)
+        if layer.weight and not layer.shared_with
+    ]
+    tables = {
+        layer.weight.shape: layer
+        for row, layer in owned
+        if row.row.table and layer.weight and len(set(layer.weight.shape)) > 1
+    }
     for row, layer in owned:
         weight = layer.weight
         partner = tables.get(weight.shape[::-1]) if weight is not None and not row.row.table else None
         if weight is None or partner is None or partner.weight is None or not is_anonymous(row.weights[0].root):
             continue
         first, second = partner.weight.name, weight.name
-        message = f"possible tie: `{first}` and `{second}` are transposes of each other in shape, and {weight.elements:,} parameters count twice"
-        yield diagnostic("AS831", message, span, hints=(f'if they are one weight: `tie: [["{first}", "{second}"]]` or `--tie {first}={second}`',))
+        message = (
+            f"possible tie: `{first}` and `{second}` are transposes of each other in shape, "
+            f"and {weight.elements:,} parameters count twice"
+        )
+        yield diagnostic(
+            "AS831",
+            message,
+            span,
+            hints=(f'if they are one weight: `tie: [["{first}", "{second}"]]` or `--tie {first}={second}`',),
+        )
 
 
 def _doubtful(drafts: Drafts, table: Rows, span: Span | None) -> Iterator[Diagnostic]:
@@ -145,7 +169,11 @@ def _newer(name: str, file: File, source: str | Path | bytes, span: Span | None)
 
     newest, version = onnx.defs.onnx_opset_version(), file.versions.get("", 0)
     if version > newest:
-        yield diagnostic("AS833", f"`{name}` uses opset {version}, and the installed onnx knows {newest}: new operators may be unknown", span)
+        yield diagnostic(
+            "AS833",
+            f"`{name}` uses opset {version}, and the installed onnx knows {newest}: new operators may be unknown",
+            span,
+        )
 
 
 def _external(name: str, source: str | Path | bytes, file: File, span: Span | None) -> Iterator[Diagnostic]:
@@ -156,7 +184,8 @@ def _external(name: str, source: str | Path | bytes, file: File, span: Span | No
     plain = [location for location in file.external if location and "\0" not in location and not _leaves(location)]
     missing = [location for location in plain if not (folder / location).exists()]
     if missing:
-        message = f"the weights of `{name}` lie in {_some([f'`{item}`' for item in missing])}, which is not there; only shapes are needed"
+        files = _some([f"`{item}`" for item in missing])
+        message = f"the weights of `{name}` lie in {files}, which is not there; only shapes are needed"
         yield diagnostic("AS834", message, span)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from astrac.layers.onnx.facts import elements
 from astrac.layers.onnx.names import layer_name, unique
 from astrac.layers.onnx.operators import Keep
-from astrac.model import Layer, Tensor, with_input_gradients
+from astrac.model import Layer, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from astrac.layers.graph import Constant
     from astrac.layers.onnx.drafts import Draft, Drafts
     from astrac.layers.onnx.facts import Facts
-    from astrac.layers.onnx.flatten import Flat
+    from astrac.layers.onnx.flat import Flat
     from astrac.layers.onnx.weights import Origin
 
     Key: TypeAlias = tuple[str, str, str]
@@ -49,40 +48,89 @@ class Rows:
 
 def names_of(drafts: Drafts) -> list[str]:
     """Unique names of all rows."""
-    uses: dict[str, int] = defaultdict(int)
-    for draft in drafts.rows:
-        if draft.weights:
-            uses[draft.weights[0].root] += 1
+    uses = Counter(origin for draft in drafts.rows for origin in _own(draft))
     found = []
     for draft in drafts.rows:
-        node, weight = draft.node, draft.weights[0] if draft.weights else None
-        label = "" if weight is None else weight.alias or weight.root
-        shared = weight is not None and not weight.alias and uses[weight.root] > 1
-        output = next((name for name in node.outputs if name), "")
-        found.append(layer_name(node.name, node.op, node.scope, label, output, shared=shared))
+        tensors = [origin.alias or origin.root if uses[origin] == 1 else "" for origin in _own(draft)]
+        output = next((name for name in draft.node.outputs if name), "")
+        found.append(layer_name(draft.node.name, draft.node.op, draft.node.scope, tensors, output))
     return unique(found)
+
+
+def _own(draft: Draft) -> list[Origin]:
+    return [*draft.weights[:1], *draft.biases[:1]]
 
 
 def rows(flat: Flat, facts: Facts, drafts: Drafts, names: Sequence[str], ties: Mapping[str, str]) -> Rows:
     """The rows; `ties` maps a stored tensor to the one that it is the same as."""
-    times = _times(flat, facts)
-    owners: dict[Key, int] = {}
-    stored: dict[Key, int] = {}
-    kept: set[str] = set()
-    layers, unresolved, holes = [], [], []
+    table = _Table(facts, drafts, names, ties, _times(flat, facts))
     for index, draft in enumerate(drafts.rows):
-        factor = times[draft.node.region]
-        macs = draft.macs
-        if macs is None or (macs and factor is None):
-            unresolved.append(index)
-        layer, whole = _counted(draft, facts, factor or 1, kept)
-        if not whole or draft.flops is None or factor is None:
-            holes.append(index)
-        layer = replace(layer, name=names[index])
-        layers.append(_owned(layer, draft, drafts.stored, ties, owners, stored, index, names))
-    layers = _choose_branches(flat, drafts.rows, layers)
-    tied = sum(stored.values()) - sum(layer.params for layer in layers)
-    return Rows(with_input_gradients(layers), _cuts(flat, facts, drafts.rows), tied, tuple(unresolved), tuple(holes))
+        table.layers.append(table.layer(index, draft))
+    tied = table.owners.stored_elements() - sum(layer.params for layer in table.layers)
+    layers = _choose_branches(flat, drafts.rows, table.layers)
+    cuts = _cuts(facts, drafts.rows)
+    return Rows(tuple(layers), cuts, tied, tuple(table.unresolved), tuple(table.holes))
+
+
+class _Table:
+    """Rows as far as they are made, and what the next one must know of them."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        drafts: Drafts,
+        names: Sequence[str],
+        ties: Mapping[str, str],
+        times: Sequence[int | None],
+    ) -> None:
+        self.facts, self.names, self.times = facts, names, times
+        self.owners = _Owners(drafts.stored, ties)
+        self.layers: list[Layer] = []
+        self.learns: list[bool] = []
+        self.kept: set[str] = set()
+        self.unresolved: list[int] = []
+        self.holes: list[int] = []
+
+    def layer(self, index: int, draft: Draft) -> Layer:
+        """The row of a draft."""
+        node, facts, macs = draft.node, self.facts, draft.macs
+        read, written = _total(draft.reads, facts), _total(_results(draft, facts), facts)
+        times = self.times[node.region]
+        if macs is None or (macs and times is None):
+            self.unresolved.append(index)
+        if read is None or written is None or draft.flops is None or times is None:
+            self.holes.append(index)
+        repeats = 1 if times is None else times
+        weight, owner, bias, others = self.owners.tensors(draft, index)
+        trainable = bool(draft.weights or draft.biases) and not draft.frozen
+        gradient = True in [self.learns[source] for source in draft.sources]
+        self.learns.append(gradient or trainable)
+        return Layer(
+            self.names[index],
+            node.op,
+            weight,
+            bias,
+            others,
+            macs=(macs or 0) * repeats,
+            matmuls=tuple([(batch * repeats, m, n, k) for batch, m, n, k in draft.products or ()]),
+            vector_flops=(draft.flops or 0) * repeats,
+            input_elements=(read or 0) * repeats,
+            output_elements=(written or 0) * repeats,
+            kept_elements=(_total(self.newly_kept(draft), facts) or 0) * repeats,
+            weight_reads=(written or 0) * repeats if draft.row.table and draft.weights else None,
+            trainable=trainable,
+            input_gradient=gradient,
+            inputs=draft.sources,
+            shared_with=None if owner == index else self.names[owner],
+            data_type=facts.values[node.outputs[0]].dtype or "float32",
+            state_elements=_state(draft, facts),
+        )
+
+    def newly_kept(self, draft: Draft) -> list[str]:
+        """What backward needs of this row and no earlier row has kept already."""
+        found = [name for name in _kept(draft) if name not in self.kept]
+        self.kept.update(found)
+        return found
 
 
 def _times(flat: Flat, facts: Facts) -> list[int | None]:
@@ -101,93 +149,76 @@ def _times(flat: Flat, facts: Facts) -> list[int | None]:
     return found
 
 
-def _counted(draft: Draft, facts: Facts, factor: int, kept: set[str]) -> tuple[Layer, bool]:
-    """Work and activations of a row; whether every extent was known."""
-    node, site = draft.node, draft.site
-    sizes = [elements(facts.values[name].shape) for name in draft.reads]
-    outputs = [elements(facts.values[name].shape) for name in _results(draft, facts)]
-    keeps = _kept(draft, node.outputs[0])
-    news = [name for name in keeps if name not in kept]
-    kept.update(news)
-    held = [elements(facts.values[name].shape) for name in news]
-    whole = None not in sizes and None not in outputs
-    products = draft.products or []
-    statistics = [site.shape(index) for index in draft.row.auxiliary] if node.op == "BatchNormalization" else []
-    output = sum(size or 0 for size in outputs)
-    dtype = facts.values[node.outputs[0]].dtype if node.outputs[0] else None
-    return Layer(
-        name="",
-        op=node.op,
-        macs=sum(product.macs for product in products) * factor,
-        matmuls=tuple((product.batch * factor, product.m, product.n, product.k) for product in products),
-        vector_flops=(draft.flops or 0) * factor,
-        input_elements=sum(size or 0 for size in sizes) * factor,
-        output_elements=output * factor,
-        kept_elements=sum(size or 0 for size in held) * factor,
-        trainable=bool(draft.weights or draft.biases) and not draft.frozen,
-        inputs=draft.sources,
-        data_type=dtype or "float32",
-        weight_reads=output * factor if draft.row.table and draft.weights else None,
-        state_elements=sum(elements(shape) or 0 for shape in statistics),
-    ), whole
+def _total(names: Iterable[str], facts: Facts) -> int | None:
+    """Elements of some activations, None when one is unknown."""
+    sizes = [facts.sizes[name] for name in names]
+    return None if None in sizes else sum(sizes)  # type: ignore[arg-type]
 
 
-def _results(draft: Draft, facts: Facts) -> list[str]:
+def _state(draft: Draft, facts: Facts) -> int:
+    """Running statistics: what a BatchNormalization keeps beside its weights."""
+    if draft.node.op != "BatchNormalization":
+        return 0
+    return sum(facts.sizes.get(draft.site.name(index)) or 0 for index in draft.row.auxiliary)
+
+
+def _results(draft: Draft, facts: Facts) -> Sequence[str]:
     """The outputs that are activations: the first, and further ones of a known floating-point shape."""
-    first, *rest = draft.node.outputs
-    further = [name for name in rest if name and facts.values[name].shape is not None and facts.values[name].dtype in _COUNTED]
-    if draft.node.op == "BatchNormalization":
-        further = []
-    return [name for name in (first, *further) if name]
+    outputs = draft.node.outputs
+    if len(outputs) == 1 or draft.node.op == "BatchNormalization":
+        return outputs[:1]
+    further = [
+        name for name in outputs[1:] if facts.sizes.get(name) is not None and facts.values[name].dtype in _COUNTED
+    ]
+    return [outputs[0], *further]
 
 
-def _kept(draft: Draft, output: str) -> Iterable[str]:
+def _kept(draft: Draft) -> Sequence[str]:
     keep = draft.row.keep
     if keep is Keep.OUTPUT:
-        return (output,)
+        return draft.node.outputs[:1]
     bilinear = keep is Keep.OPERANDS and (draft.weights or len(draft.reads) > 1)
     scaled = keep is Keep.NOTHING and draft.node.op == "Mul" and draft.weights
     return draft.reads if keep is Keep.INPUTS or bilinear or scaled else ()
 
 
-def _owned(
-    layer: Layer,
-    draft: Draft,
-    stored: Mapping[str, Constant],
-    ties: Mapping[str, str],
-    owners: dict[Key, int],
-    sizes: dict[Key, int],
-    index: int,
-    names: Sequence[str],
-) -> Layer:
-    """The row with its tensors: the first use of each owns it, later ones share."""
-    shared, bias, others = None, None, []
-    main = None
-    for position, origin in enumerate((*draft.weights, *draft.biases)):
-        tensor = _tensor(origin, stored[origin.root], draft)
-        key = _key(origin, tensor, draft.node.scope)
-        sizes.setdefault(key, tensor.elements)
-        owner = owners.setdefault((ties.get(key[0], key[0]), *key[1:]), index)
-        first = position == 0 and bool(draft.weights)
-        if first:
-            main = tensor
-            shared = names[owner] if owner != index else None
-        elif owner == index and position == len(draft.weights) and bias is None:
-            bias = tensor
-        elif owner == index:
-            others.append(tensor)
-    return replace(layer, weight=main, bias=bias, others=tuple(others), shared_with=shared)
+class _Owners:
+    """Who owns which tensor: the first row that uses it."""
 
+    def __init__(self, stored: Mapping[str, Constant], ties: Mapping[str, str]) -> None:
+        self.stored, self.ties = stored, ties
+        self.owners: dict[Key, int] = {}
+        self.elements: dict[Key, int] = {}
 
-def _tensor(origin: Origin, constant: Constant, draft: Draft) -> Tensor:
-    packed = draft.row.packed(draft.site) if draft.row.packed is not None and draft.weights[0] == origin else None
-    return Tensor(origin.alias or origin.root, constant.shape, constant.dtype, packed, constant.stored)
+    def stored_elements(self) -> int:
+        """Learnable numbers in the file, before ties."""
+        return sum(self.elements.values())
+
+    def tensors(self, draft: Draft, index: int) -> tuple[Tensor | None, int, Tensor | None, tuple[Tensor, ...]]:
+        """A row's weight with its owner, bias and other tensors, these only where the row owns them."""
+        weight, owner, bias, others = None, index, None, []
+        if not draft.weights and not draft.biases:
+            return None, index, None, ()
+        for position, origin in enumerate((*draft.weights, *draft.biases)):
+            constant = self.stored[origin.root]
+            packed = draft.row.packed(draft.site) if draft.row.packed is not None and not position else None
+            tensor = Tensor(origin.alias or origin.root, constant.shape, constant.dtype, packed, constant.stored)
+            key = _key(origin, tensor, draft.node.scope)
+            self.elements.setdefault(key, tensor.elements)
+            first = self.owners.setdefault((self.ties.get(key[0], key[0]), *key[1:]), index)
+            if not position and draft.weights:
+                weight, owner = tensor, first
+            elif first == index and position == len(draft.weights):
+                bias = tensor
+            elif first == index:
+                others.append(tensor)
+        return weight, owner, bias, tuple(others)
 
 
 def _key(origin: Origin, tensor: Tensor, scope: str) -> Key:
-    """Exporters merge tensors of equal numbers: a matrix met twice is one matrix, a vector only where nothing says otherwise.
+    """A matrix met twice is one matrix, a vector only where neither its `Identity` name nor its module differs.
 
-    What says otherwise is another `Identity` name or another module.
+    Exporters merge tensors of equal numbers, and all scales of a fresh model are equal.
     """
     return (origin.root, "", "") if len(tensor.shape) > 1 else (origin.root, origin.alias, scope)
 
@@ -195,6 +226,8 @@ def _key(origin: Origin, tensor: Tensor, scope: str) -> Key:
 def _choose_branches(flat: Flat, drafts: Sequence[Draft], layers: Sequence[Layer]) -> list[Layer]:
     """Of the branches of an If the dearest runs; inner choices are made before outer ones."""
     result = list(layers)
+    if len(flat.regions) == 1:
+        return result
     inside: dict[int, list[int]] = defaultdict(list)
     for index, draft in enumerate(drafts):
         region = draft.node.region
@@ -202,11 +235,13 @@ def _choose_branches(flat: Flat, drafts: Sequence[Draft], layers: Sequence[Layer
             inside[region].append(index)
             region = flat.regions[region].parent
     groups: dict[int, list[int]] = defaultdict(list)
-    for number, region in enumerate(flat.regions):
-        if region.kind == "branch":
-            groups[region.group].append(number)
+    for number, choice in enumerate(flat.regions):
+        if choice.kind == "branch":
+            groups[choice.group].append(number)
     for branches in sorted(groups.values(), key=max, reverse=True):
-        work = {branch: sum(result[index].macs for index in inside[branch] if result[index].runs) for branch in branches}
+        work = {
+            branch: sum(result[index].macs for index in inside[branch] if result[index].runs) for branch in branches
+        }
         dearest = max(branches, key=lambda branch: work[branch])
         for branch in branches:
             if branch != dearest:
@@ -215,7 +250,7 @@ def _choose_branches(flat: Flat, drafts: Sequence[Draft], layers: Sequence[Layer
     return result
 
 
-def _cuts(flat: Flat, facts: Facts, drafts: Sequence[Draft]) -> tuple[int, ...]:
+def _cuts(facts: Facts, drafts: Sequence[Draft]) -> tuple[int, ...]:
     """Elements of the activations that cross from row i and those before it to the rows behind, each once."""
     made = {name: index for index, draft in enumerate(drafts) for name in draft.node.outputs if name}
     last: dict[str, int] = {}
@@ -223,7 +258,7 @@ def _cuts(flat: Flat, facts: Facts, drafts: Sequence[Draft]) -> tuple[int, ...]:
         last.update(dict.fromkeys((name for name in draft.reads if name in made), index))
     steps = [0] * (len(drafts) + 1)
     for name, reader in last.items():
-        size = elements(facts.values[name].shape) or 0
+        size = facts.sizes.get(name) or 0
         steps[made[name]] += size
         steps[reader] -= size
     alive, cuts = 0, []

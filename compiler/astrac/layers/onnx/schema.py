@@ -40,7 +40,7 @@ def infer(site: Site) -> Sequence[Value]:
 
     node = site.node
     names = [f"i{index}" if name else "" for index, name in enumerate(node.inputs)]
-    plain = {key: value for key, value in node.attributes.items() if isinstance(value, (int, float, str)) or _plain(value)}
+    plain: dict[str, Any] = {key: value for key, value in node.attributes.items() if _plain(value)}
     types, data = {}, {}
     for index, name in enumerate(names):
         value = site.value(index)
@@ -51,20 +51,28 @@ def infer(site: Site) -> Sequence[Value]:
         if numbers is not None:
             data[name] = numpy_helper.from_array(numbers)
     try:
-        proto = helper.make_node(node.op, names, [f"o{index}" for index in range(len(node.outputs))], domain=node.domain, **plain)
+        proto = helper.make_node(
+            node.op, names, [f"o{index}" for index in range(len(node.outputs))], domain=node.domain, **plain
+        )
         found = onnx.shape_inference.infer_node_outputs(schema, proto, types, data)
-    except (onnx.shape_inference.InferenceError, ValueError, TypeError, RuntimeError):
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, TypeError, RuntimeError):
         return ()
     return [_value(found.get(f"o{index}")) for index in range(len(node.outputs))]
 
 
 def _plain(value: object) -> bool:
-    return isinstance(value, tuple) and all(isinstance(item, (int, float, str)) for item in value)
+    if isinstance(value, tuple):
+        return all(_plain(item) for item in value)
+    return isinstance(value, (int, float, str))
 
 
 def _value(proto: Any) -> Value:
     if proto is None or not proto.HasField("tensor_type"):
         return Value(None, None)
     tensor = proto.tensor_type
-    shape = tuple(dim.dim_value if dim.dim_value > 0 else None for dim in tensor.shape.dim) if tensor.HasField("shape") else None
+    shape = (
+        tuple(dim.dim_value if dim.dim_value > 0 else None for dim in tensor.shape.dim)
+        if tensor.HasField("shape")
+        else None
+    )
     return Value(shape, DTYPES.get(tensor.elem_type))

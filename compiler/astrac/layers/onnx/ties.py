@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from astrac.source import Span
 
 
-def resolve_ties(name: str, drafts: Drafts, names: Sequence[str], ties: Sequence[tuple[str, str]], span: Span | None) -> dict[str, str]:
+def resolve_ties(
+    name: str, drafts: Drafts, names: Sequence[str], ties: Sequence[tuple[str, str]], span: Span | None
+) -> dict[str, str]:
     """From each stored tensor to the one that it is the same as. Names may be those of weights or of layers."""
     sizes = tensors(drafts)
     roots = {label: row.weights[0].root for label, row in zip(names, drafts.rows, strict=True) if row.weights}

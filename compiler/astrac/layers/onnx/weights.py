@@ -11,8 +11,8 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from astrac.layers.graph import Constant
-from astrac.layers.onnx import flatten as marks
 from astrac.layers.onnx.facts import elements
+from astrac.layers.onnx.flat import LOOP, SCAN
 from astrac.layers.onnx.operators import Kind, Operator, operator
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from astrac.layers.graph import Node
     from astrac.layers.onnx.facts import Facts
-    from astrac.layers.onnx.flatten import Flat
+    from astrac.layers.onnx.flat import Flat
 
 
 class Origin(NamedTuple):
@@ -31,12 +31,15 @@ class Origin(NamedTuple):
 
 
 Flow: TypeAlias = tuple[Origin, ...] | None
-"""The stored tensors behind a value that depends on nothing else, () for one that follows from shapes; None for data."""
+"""The stored tensors behind a value that depends on nothing else, () where it follows from shapes; None for data."""
 
 _INTEGER_WEIGHTS = frozenset({"int8", "uint8", "int4", "uint4", "int2", "uint2"})
 _NEVER = frozenset({"bool", "string", "int64", "uint64", "int16", "uint16", "uint32", "complex64", "complex128"})
 
-BUFFER = re.compile(r"(?:^|[._/])(?:cos|sin|rope|rotary|inv_freq|freqs|alibi|causal|(?:attn_|attention_)?mask)(?:$|[._/\d])|(?:cos|sin)_?cache|inv_freq", re.IGNORECASE)  # noqa: E501
+BUFFER = re.compile(
+    r"(?:^|[._/])(?:cos|sin|rope|rotary|inv_freq|freqs|alibi|causal|(?:attn_|attention_)?mask)(?:$|[._/\d])|(?:cos|sin)_?cache|inv_freq",
+    re.IGNORECASE,
+)
 """Names of tables that are computed once and never trained."""
 
 
@@ -61,14 +64,16 @@ def trace(flat: Flat, facts: Facts, weights: Iterable[str] = ()) -> tuple[dict[s
     fixed = set(stored)
     flows[""] = ()
     for node in flat.nodes:
-        flow = _flow(node, flows, facts)
+        row = operator(node.domain, node.op)
+        flow = _flow(node, row, flows, facts)
         if flow is not None and fixed.issuperset(filter(None, node.inputs)) and node.inputs:
             fixed.update(node.outputs)
             if node.op == "ConstantOfShape" and (made := _made(node, facts)) is not None:
                 stored[made.name] = made
                 flow = (Origin(made.name),)
-        flows.update(dict.fromkeys(node.outputs, flow))
-        if node.op == marks.LOOP:
+        for output in node.outputs:
+            flows[output] = flow
+        if node.op == LOOP:
             flows.update(dict.fromkeys(node.outputs[:2], ()))
     flows[""] = ()
     return flows, stored
@@ -87,11 +92,10 @@ def _made(node: Node, facts: Facts) -> Constant | None:
     return Constant(node.outputs[0], value.shape, value.dtype)  # type: ignore[arg-type]
 
 
-def _flow(node: Node, flows: Mapping[str, Flow], facts: Facts) -> Flow:
+def _flow(node: Node, row: Operator | None, flows: Mapping[str, Flow], facts: Facts) -> Flow:
     """Of a node's results."""
-    row = operator(node.domain, node.op)
     kind = row.kind if row is not None else Kind.WORK
-    if node.op in (marks.LOOP, marks.SCAN):
+    if node.op in (LOOP, SCAN):
         return None
     if kind is Kind.SHAPE:
         return () if node.op != "Range" else _joined(node, flows, ())
@@ -107,14 +111,11 @@ def _flow(node: Node, flows: Mapping[str, Flow], facts: Facts) -> Flow:
 
 def _joined(node: Node, flows: Mapping[str, Flow], skipped: tuple[int, ...]) -> Flow:
     """All constants among the inputs, None as soon as one input is data."""
-    found: dict[Origin, None] = {}
-    for index, name in enumerate(node.inputs):
-        flow = flows.get(name)
-        if flow is None:
-            return None
-        if index not in skipped:
-            found.update(dict.fromkeys(flow))
-    return tuple(found)
+    inputs = [flows[name] for name in node.inputs]
+    if None in inputs:
+        return None
+    parts = [flow for index, flow in enumerate(inputs) if flow and index not in skipped]
+    return tuple(dict.fromkeys(origin for flow in parts for origin in flow))
 
 
 def _gathered(node: Node, flows: Mapping[str, Flow], facts: Facts) -> Flow:
@@ -127,7 +128,7 @@ def _gathered(node: Node, flows: Mapping[str, Flow], facts: Facts) -> Flow:
 
 
 def parameters(flow: Flow, stored: Mapping[str, Constant], *, bias: bool) -> list[Origin]:
-    """The trained tensors behind an operand: of a quantised weight the integers, not their scales; no lone scalars beside others."""
+    """The trained tensors behind an operand: of a quantised weight the integers; no lone scalars beside others."""
     if not flow:
         return []
     integers = [origin for origin in flow if stored[origin.root].dtype in _INTEGER_WEIGHTS]
@@ -140,10 +141,14 @@ def parameters(flow: Flow, stored: Mapping[str, Constant], *, bias: bool) -> lis
 
 
 def weight_inputs(flat: Flat) -> set[str]:
-    """Graph inputs that are weights, in a file without any stored one: read in weight positions only, extents all fixed."""
+    """Graph inputs that are weights, in a file that stores none: of fixed extents, read in weight positions only."""
     if any(prod(item.shape) > 1 and item.dtype not in _NEVER for item in flat.constants.values()):
         return set()
-    ranks = {item.name: len(item.shape) for item in flat.inputs if item.shape and all(isinstance(dim, int) for dim in item.shape)}
+    ranks = {
+        item.name: len(item.shape)
+        for item in flat.inputs
+        if item.shape and all(isinstance(dim, int) for dim in item.shape)
+    }
     behind = {name: name for name in ranks}
     candidates = set(ranks)
     for node in flat.nodes:
