@@ -381,6 +381,38 @@ def _run_layers(options: Namespace) -> int:
     return 0
 
 
+# -- fmt
+
+
+def _declare_fmt(parser: ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="specs, folders of them, or - for standard input")
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 when a file would change")
+    parser.add_argument("--diff", action="store_true", help="write nothing; show what would change")
+
+
+def _run_fmt(options: Namespace) -> int:
+    status = 0
+    for path in _specs(options.files):
+        data = _read(path)
+        result = checking.reformat(_shown(path), data)
+        _report(result.diagnostics)
+        if result.value is None:
+            status = 1
+            continue
+        if options.diff:
+            sys.stdout.write(checking.difference(_shown(path), data, result.value))
+        elif path == STANDARD_INPUT and not options.check:
+            sys.stdout.write(result.value)
+        changes = data != result.value.encode()
+        if changes and options.check:
+            print(f"{_shown(path)} would change")
+        elif changes and not options.diff and path != STANDARD_INPUT:
+            Path(path).write_bytes(result.value.encode())
+            print(f"{path} formatted")
+        status |= int(changes and (options.check or options.diff))
+    return status
+
+
 # -- explain, docs
 
 
@@ -443,6 +475,12 @@ COMMANDS: dict[str, Command] = {
         "astrac layers zoo:resnet50 --weights-only --format csv",
         _declare_layers,
         _run_layers,
+    ),
+    "fmt": Command(
+        "put specs into the one style; comments and meaning are kept",
+        "astrac fmt --check specs/",
+        _declare_fmt,
+        _run_fmt,
     ),
     "explain": Command("show the page of a diagnostic's code", "astrac explain AS301", _declare_explain, _run_explain),
     "docs": Command("write the generated references of a checkout", "astrac docs --check", _declare_docs, _run_docs),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from astrac import resources, syntax
+from astrac.assess import assess
 from astrac.construct import construct
 from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
 from astrac.elaborate import elaborate
+from astrac.format import formatted
 from astrac.parse import parse
 from astrac.resolve import resolve
 from astrac.rules import rules
@@ -193,4 +196,21 @@ def _checked(document: Document) -> Checked:
     if not document.is_spec:
         return Checked(document, None, ())
     spec = construct(document)
-    return Checked(document, spec, rules(spec, document.near))
+    return Checked(document, spec, (*rules(spec, document.near), *assess(document)))
+
+
+# -- formatting
+
+
+def reformat(name: str, data: bytes) -> Result[str]:
+    """The text of a spec in the one style; none when it does not parse."""
+    parsed = parse(name, data)
+    if parsed.value is None or has_errors(parsed.diagnostics):
+        return Result(None, parsed.diagnostics)
+    return Result(formatted(parsed.value), parsed.diagnostics)
+
+
+def difference(name: str, before: bytes, after: str) -> str:
+    """The unified difference that formatting makes."""
+    old = before.decode("utf-8-sig", "replace").splitlines(keepends=True)
+    return "".join(unified_diff(old, after.splitlines(keepends=True), name, f"{name}, formatted"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from astrac.api.checking import DEFAULTS, Chain, Checked, Inputs, Options, Stop, check, read
+from astrac.assess import assess
 from astrac.bundle import write as write_bundle
 from astrac.compute import cost_function
 from astrac.compute.profile import PHASES, missing_times, read_times
@@ -24,7 +25,7 @@ from astrac.targets.astra_sim_1.translate import translate
 from astrac.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from astrac.bundle import Bundle
     from astrac.compute import Cost
@@ -35,17 +36,16 @@ if TYPE_CHECKING:
     from astrac.spec import Spec
     from astrac.text_job import TextJob
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
-class Compiled:
-    """One variant of a spec, compiled.
+class Planned:
+    """One variant of a spec, up to its estimate.
 
     Attributes:
         document, spec, model, plan, job: what the passes made of it, one after the other.
-        text_job: for ASTRA-sim 1.0, None where it cannot say the spec.
-        estimate: of the training step.
-        bundle: the files, not yet written.
-        diagnostics: warnings and notes.
+        estimate: of the run.
     """
 
     document: Document
@@ -53,10 +53,7 @@ class Compiled:
     model: Model
     plan: Plan
     job: Job
-    text_job: TextJob | None
     estimate: Estimate
-    bundle: Bundle
-    diagnostics: tuple[Diagnostic, ...]
 
     @property
     def name(self) -> str:
@@ -64,14 +61,70 @@ class Compiled:
         return self.document.name
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """One variant of a spec, compiled.
+
+    Attributes:
+        document, spec, model, plan, job, estimate: as in Planned.
+        text_job: for ASTRA-sim 1.0, None where it cannot say the spec.
+        bundle: the files, not yet written.
+    """
+
+    document: Document
+    spec: Spec
+    model: Model
+    plan: Plan
+    job: Job
+    estimate: Estimate
+    text_job: TextJob | None
+    bundle: Bundle
+
+    @property
+    def name(self) -> str:
+        """Of the sweep's point; empty where nothing is swept."""
+        return self.document.name
+
+
+def plan_data(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Result[Planned], ...]:
+    """Every wanted point of a spec, up to its estimate; one result each, or a single one for errors before that."""
+    return _each_point(name, data, options, _planned)
+
+
 def compile_data(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Result[Compiled], ...]:
     """Every wanted point of a spec, compiled in memory; one result each, or a single one for errors before that."""
+    return _each_point(name, data, options, _compiled)
+
+
+def _each_point(
+    name: str, data: bytes, options: Options, make: Callable[[Checked, Options, Inputs, Chain], T]
+) -> tuple[Result[T], ...]:
     inputs = Inputs({})
     inputs.add(name, data)
     checked = check(name, data, options, inputs)
     if checked.value is None:
         return (Result(None, checked.diagnostics),)
-    return tuple(_compile(point, checked.diagnostics, options, Inputs(dict(inputs.digests))) for point in checked.value)
+    return tuple(_point(point, checked.diagnostics, options, inputs, make) for point in checked.value)
+
+
+def _point(
+    checked: Checked,
+    before: tuple[Diagnostic, ...],
+    options: Options,
+    inputs: Inputs,
+    make: Callable[[Checked, Options, Inputs, Chain], T],
+) -> Result[T]:
+    chain = Chain()
+    try:
+        # An assertion that had to wait for an estimate gets one.
+        chain.note(finding for finding in (*before, *checked.diagnostics) if finding.code != WAITS)
+        return Result(make(checked, options, Inputs(dict(inputs.digests)), chain), tuple(chain.found))
+    except Stop:
+        return Result(None, tuple(chain.found))
+
+
+WAITS = "AS591"
+"""An assertion that needs an estimate."""
 
 
 def compile_spec(path: str | Path, options: Options = DEFAULTS) -> Result[Compiled]:
@@ -95,43 +148,40 @@ def compile_spec(path: str | Path, options: Options = DEFAULTS) -> Result[Compil
     return results[0]
 
 
-def _compile(checked: Checked, before: tuple[Diagnostic, ...], options: Options, inputs: Inputs) -> Result[Compiled]:
-    chain = Chain()
-    try:
-        chain.note((*before, *checked.diagnostics))
-        return Result(_compiled(checked, options, inputs, chain), tuple(chain.found))
-    except Stop:
-        return Result(None, tuple(chain.found))
-
-
-def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Compiled:
-
+def _planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Planned:
     document, spec = checked.document, checked.spec
     if spec is None:
-        chain.note((_library(document),))
+        chain.note((diagnostic("AS231", "the file is a library of blocks, not a spec", document.source.whole()),))
     assert spec is not None
     model, plan, job = _lowered(spec, document, options, inputs, chain)
     numbers = chain.take(_estimated(job, plan, document))
-    text_job, cycles = None, {"astra-sim-2": numbers.cycles}
+    if any(finding.code == WAITS for finding in checked.diagnostics):
+        done = {finding.labels for finding in checked.diagnostics if finding.code != WAITS}
+        chain.note(finding for finding in assess(document, numbers.quantities()) if finding.labels not in done)
+    return Planned(document, spec, model, plan, job, numbers)
+
+
+def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Compiled:
+    planned = _planned(checked, options, inputs, chain)
+    plan, job = planned.plan, planned.job
+    text_job, cycles = None, {"astra-sim-2": planned.estimate.cycles}
     if "astra-sim-1" in options.targets or not options.targets:
-        translated = translate(plan, job.machine, document.near)
+        translated = translate(plan, job.machine, planned.document.near)
         if translated.value is None and options.targets:
             chain.note(translated.diagnostics)
         text_job = translated.value
-    text_cycles = None if text_job is None else _text_cycles(text_job)
+    text_cycles = None if text_job is None else play(text_job).cycles
     if text_cycles is not None:
         cycles["astra-sim-1"] = text_cycles
     wants_traces = not options.targets or "astra-sim-2" in options.targets
-    bundle = chain.take(
-        emit(
-            job if wants_traces else None,
-            text_job,
-            estimate=numbers.as_json(),
-            cycles=cycles,
-            inputs=inputs.digests.items(),
-        )
+    emitted = emit(
+        job if wants_traces else None,
+        text_job,
+        estimate=planned.estimate.as_json(),
+        cycles=cycles,
+        inputs=inputs.digests.items(),
     )
-    return Compiled(document, spec, model, plan, job, text_job, numbers, bundle, tuple(chain.found))
+    return Compiled(**vars(planned), text_job=text_job, bundle=chain.take(emitted))
 
 
 def _lowered(spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain) -> tuple[Model, Plan, Job]:
@@ -201,19 +251,14 @@ def _cost(spec: Spec, document: Document, model: Model, inputs: Inputs, chain: C
     return cost_function(spec.hardware, times)
 
 
-def _estimated(job: Job, plan: Plan | None, document: Document) -> Result[Estimate]:
+def _estimated(job: Job, plan: Plan, document: Document) -> Result[Estimate]:
     """The estimate, and whether what it needs fits into memory; a schedule of ours that does not end is our bug."""
-    result = estimate(job, plan)
+    result = estimate(job, plan, backend=plan.spec.system.backend)
     assert result.value is not None
     found = list(result.diagnostics)
     if result.value.fails is not None:
         found.append(diagnostic("AS921", result.value.fails, document.near("")))
     return Result(result.value, tuple(found))
-
-
-def _text_cycles(job: TextJob) -> int | None:
-
-    return play(job).cycles
 
 
 def layers(
@@ -259,7 +304,3 @@ def layers(
 def write(compiled: Compiled, folder: str | Path, *, copy: bool = False) -> Result[Path]:
     """Puts the bundle into a folder, whole or not at all."""
     return write_bundle(compiled.bundle, folder, copy=copy)
-
-
-def _library(document: Document) -> Diagnostic:
-    return diagnostic("AS231", "the file is a library of blocks, not a spec", document.source.whole())

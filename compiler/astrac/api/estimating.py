@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.api.checking import Chain, Options, Stop, read
-from astrac.api.compiling import compile_data
+from astrac.api.compiling import plan_data
 from astrac.diagnostics import Diagnosed, diagnostic, has_errors
 from astrac.estimate import estimate, estimate_text
 from astrac.read import of_arguments
@@ -49,13 +49,13 @@ class Estimated:
 def estimate_spec(name: str, data: bytes, options: Options) -> tuple[Estimated, ...]:
     """One estimate for each wanted point of a spec."""
     found = []
-    for result in compile_data(name, data, options):
-        compiled = result.value
-        if compiled is None:
+    for result in plan_data(name, data, options):
+        planned = result.value
+        if planned is None:
             found.append(Estimated(name, (), None, result.diagnostics))
         else:
-            title = f"{name} {compiled.name}".strip()
-            found.append(Estimated(title, compiled.document.point, compiled.estimate, result.diagnostics))
+            title = f"{name} {planned.name}".strip()
+            found.append(Estimated(title, planned.document.point, planned.estimate, result.diagnostics))
     return tuple(found)
 
 

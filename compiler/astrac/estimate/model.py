@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+from astrac.units import Quantity, dimension
 
 if TYPE_CHECKING:
     from astrac.plan import Memory
@@ -146,6 +149,28 @@ class Estimate:
             "throughput": None if self.throughput is None else vars(self.throughput),
             "advice": list(self.advice),
         }
+
+    def quantities(self) -> dict[str, Quantity]:
+        """What assertions may ask for, by the path behind `estimate.`; times and shares are of the slowest rank."""
+        found = {
+            "step_time": Quantity(Fraction(self.cycles, self.steps * 10**9), dimension("s")),
+            "cycles": Quantity(Fraction(self.cycles)),
+        }
+        slowest = max(self.classes, key=lambda entry: entry.cycles, default=None)
+        for name in ("compute", "communication", "memory_time", "bubble"):
+            value = 0 if slowest is None else getattr(slowest, name.removesuffix("_time"))
+            found[name] = Quantity(Fraction(value, 10**9), dimension("s"))
+        if self.memory is not None:
+            for name in MEMORY_TERMS:
+                found[f"memory.{name}"] = Quantity(Fraction(getattr(self.memory, name)), dimension("B"))
+        if self.throughput is not None:
+            speed = self.throughput
+            found["samples_per_second"] = Quantity(Fraction(speed.samples_per_second), dimension("Hz"))
+            if speed.tokens_per_second is not None:
+                found["tokens_per_second"] = Quantity(Fraction(speed.tokens_per_second), dimension("Hz"))
+            if speed.utilisation is not None:
+                found["utilisation"] = Quantity(Fraction(speed.utilisation))
+        return found
 
     @property
     def advice(self) -> tuple[str, ...]:
