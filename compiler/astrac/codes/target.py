@@ -285,8 +285,6 @@ ROWS: tuple[Code, ...] = (
         "collective of 0 bytes",
         what="A collective without bytes never finishes, and the layer waits for it.",
         why="The run ends without a result, with exit status 0. Write `NONE 0`.",
-        bad="# workload.txt\nMODEL\n1\na -1 1 ALLREDUCE 0 1 NONE 0 1 NONE 0 1\n",
-        good="# workload.txt\nMODEL\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
     ),
     Code(
         "AS750",

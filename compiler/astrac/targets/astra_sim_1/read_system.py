@@ -157,7 +157,7 @@ class _Pairs:
                 self._unknown(word)
                 continue
             self.started.add(key)
-            if not self.rest or self.rest[-1].text.removesuffix(":") in SETTINGS:
+            if not self.rest or self.rest[-1].text.endswith(":"):
                 self.findings.append(diagnostic("AS732", f"the value of `{word.text}` is missing", word.span))
                 continue
             if key in places:
@@ -182,8 +182,13 @@ class _Pairs:
             hints = did_you_mean(name, SETTINGS)
         message = f"`{word.text if len(word.text) <= 60 else word.text[:57] + '...'}` is not a key of system.txt"
         self.findings.append(diagnostic("AS730", message, word.span, hints=hints))
-        while self.rest and self.rest[-1].line == word.line and self.rest[-1].text.removesuffix(":") not in SETTINGS:
+        while self.rest and self.rest[-1].line == word.line and not self._at_key:
             self.rest.pop()
+
+    @property
+    def _at_key(self) -> bool:
+        """Whether a key follows."""
+        return self.rest[-1].text.removesuffix(":") in SETTINGS and self.rest[-1].text.endswith(":")
 
 
 def _judge(key: str, word: Token, value: object) -> list[Diagnostic]:
