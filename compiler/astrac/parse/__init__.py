@@ -1,4 +1,4 @@
-"""Bytes -> `syntax.File`: the only package that imports lark.
+"""Bytes -> `syntax.File`.
 
 All syntax errors of a file come out of one run. An item that does not parse becomes a `Broken` one and reading goes on
 behind it, so one slip gives one message. Where brackets do not match there is no telling what is an item: then there
@@ -8,21 +8,15 @@ is no File.
 from __future__ import annotations
 
 import codecs
-from typing import TYPE_CHECKING
-
-from lark.exceptions import UnexpectedToken
 
 from astrac import syntax
 from astrac.diagnostics import Diagnostic, Label, Result, diagnostic, quoted
 from astrac.parse.build import Token
 from astrac.parse.expected import choices, found, hints
-from astrac.parse.lalr import engine, tables
+from astrac.parse.lalr import Machine, scan
 from astrac.source import Source
 
-if TYPE_CHECKING:
-    from lark.parsers.lalr_interactive_parser import InteractiveParser
-
-__all__ = ["parse", "tables"]
+__all__ = ["parse"]
 
 MAX_DEPTH = 32
 """How deep brackets may nest. Real specs need five; what walks the tree afterwards can then be recursive."""
@@ -40,7 +34,7 @@ def parse(name: str, data: bytes) -> Result[syntax.File]:
     source = _decode(name, data)
     if isinstance(source, Diagnostic):
         return Result(None, (source,))
-    tokens = _tokens(source)
+    tokens = scan(source)
     if all(token.type in ("NEWLINE", "$END") for token in tokens):
         return Result(None, (diagnostic("AS103", "the spec is empty", source.whole()),))
     mismatch = _match_brackets(tokens)
@@ -57,16 +51,6 @@ def _decode(name: str, data: bytes) -> Source | Diagnostic:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"the file is not UTF-8: byte 0x{data[error.start]:02x} on line {line}"
         return diagnostic("AS102", message, Source(name).whole(), hints=("save it as UTF-8",))
-
-
-def _tokens(source: Source) -> list[Token]:
-    """All tokens, and the end of the file as the last one, just past the last of the others."""
-    tokens = []
-    for token in engine().lex(source.text):
-        assert token.start_pos is not None and token.end_pos is not None  # noqa: PT018 - one fact: lark sets both
-        tokens.append(Token(token.type, source.span(token.start_pos, token.end_pos)))
-    end = next((token.span.end for token in reversed(tokens) if token.type != "NEWLINE"), 0)
-    return [*tokens, Token("$END", source.span(end, end))]
 
 
 def _match_brackets(tokens: list[Token]) -> Diagnostic | None:
@@ -114,45 +98,38 @@ class _Parse:
         self._accepted: dict[tuple[int, ...], set[str]] = {}
 
     def result(self) -> Result[syntax.File]:
-        parser = engine().parse_interactive()
-        items: tuple[syntax.Item, ...] = ()
+        machine = Machine()
         position = 0
         while position < len(self._tokens):
-            try:
-                items = parser.feed_token(self._tokens[position])  # type: ignore[arg-type] # lark looks at `type` only
-            except UnexpectedToken:
-                position = self._recover(parser, position)
-            else:
-                position += 1
-        return Result(syntax.File(self._source, items), tuple(self._errors))
+            position = position + 1 if machine.feed(self._tokens[position]) else self._recover(machine, position)
+        return Result(syntax.File(self._source, machine.values[0]), tuple(self._errors))
 
-    def _recover(self, parser: InteractiveParser, position: int) -> int:
+    def _recover(self, machine: Machine, position: int) -> int:
         """Reports the token, puts a broken item in place of the one it stands in, returns where to go on."""
-        self._report(parser, position)
+        self._report(machine, position)
         token = self._tokens[position]
         after = position
         while not _ends_item(self._tokens[after], token.level) or self._brace_follows(after):
             after += 1
-        states, values = parser.parser_state.state_stack, parser.parser_state.value_stack
         start, closed = token.span, 0
-        while closed or "LET" not in parser.choices():  # type: ignore[no-untyped-call]
-            states.pop()
-            value = values.pop()
+        while closed or not machine.at_item():
+            machine.states.pop()
+            value = machine.values.pop()
             start = getattr(value, "span", start)
             # A block before the token that is complete, but not yet taken for one, goes as a whole.
             closed += _BRACES.get(getattr(value, "type", ""), 0)
         end = self._tokens[after - 1].span if after > position else start
-        parser.feed_token(Token("BROKEN", start.to(end)))  # type: ignore[arg-type]
+        machine.feed(Token("BROKEN", start.to(end)))
         return after
 
     def _brace_follows(self, position: int) -> bool:
         """Whether a line break is followed by a block's brace, which then belongs to the broken item."""
         return self._tokens[position].type == "NEWLINE" and self._tokens[position + 1].type == "LBRACE"
 
-    def _report(self, parser: InteractiveParser, position: int) -> None:
-        state = tuple(parser.parser_state.state_stack)
+    def _report(self, machine: Machine, position: int) -> None:
+        state = tuple(machine.states)
         if state not in self._accepted:
-            self._accepted[state] = parser.accepts() - {"BROKEN"}  # type: ignore[no-untyped-call]
+            self._accepted[state] = machine.accepted() - {"BROKEN"}
         accepted, token = self._accepted[state], self._tokens[position]
         span = self._source.span(token.span.start, token.span.start) if token.type == "NEWLINE" else token.span
         message = f"unexpected {found(token)}: expected {choices(accepted)}"

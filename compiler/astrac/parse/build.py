@@ -17,7 +17,7 @@ _ESCAPE = re.compile(r"\\(.)")
 
 @dataclass(slots=True)
 class Token:
-    """What lark's parser is fed with.
+    """What the machine is fed with.
 
     Attributes:
         type: the terminal's name.
@@ -51,7 +51,7 @@ def _values(children: list[Any]) -> tuple[Any, ...]:
 
 
 class Builder:
-    """One method a rule (or alias), called by lark with the rule's children: tokens, and what other methods made."""
+    """One method a rule (or alias), called with the rule's children: tokens, and what other methods made."""
 
     def start(self, children: list[Any]) -> tuple[syntax.Item, ...]:
         """All items of the file."""

@@ -1,0 +1,79 @@
+"""Makes the parse tables of the grammar, with lark. Only for `astrac docs` and the tests."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lark import Lark
+from lark.parsers.lalr_analysis import Shift
+
+from astrac import resources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lark import Token
+
+
+class Unchanged:
+    """A post-lexer that does nothing but keep the terminal that no rule has."""
+
+    always_accept = ("UNEXPECTED",)
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        """The same tokens."""
+        return stream
+
+
+def grammar(**options: Any) -> Lark:
+    """Lark's own parser of the language."""
+    text = resources.text("grammar", "astra.lark")
+    return Lark(text, parser="lalr", lexer="basic", maybe_placeholders=False, postlex=Unchanged(), **options)
+
+
+def generate() -> str:
+    """The content that grammar/astra.tables.json should have."""
+    lark = grammar()
+    table = lark.parser.parser._parse_table  # noqa: SLF001 - the table is what lark is used for
+    rules = {rule: number for number, rule in enumerate(lark.rules)}
+    keywords = {term.pattern.value: term.name for term in lark.terminals if term.pattern.value.isalpha()}
+    patterns = [term for term in lark.terminals if term.name not in keywords.values()]
+    # The order in which lark's lexer tries them.
+    patterns.sort(key=lambda term: (-term.priority, -term.pattern.max_width, -len(term.pattern.value), term.name))
+    content = {
+        "terminals": "|".join(f"(?P<{term.name}>{term.pattern.to_regexp()})" for term in patterns),
+        "ignored": sorted(lark.ignore_tokens),
+        "keywords": keywords,
+        "states": [
+            {
+                symbol: argument if action is Shift else -1 - rules[argument]
+                for symbol, (action, argument) in sorted(table.states[state].items())
+            }
+            for state in sorted(table.states)
+        ],
+        "rules": [_rule(rule) for rule in lark.rules],
+        "start": table.start_states["start"],
+        "end": table.end_states["start"],
+    }
+    assert sorted(table.states) == list(range(len(table.states)))
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {_text(value)}" for name, value in content.items()) + "\n}\n"
+
+
+def _text(value: Any) -> str:
+    """One line an entry of a list, so that a change of the grammar can be seen in a diff."""
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(json.dumps(entry) for entry in value) + "\n]"
+    return json.dumps(value)
+
+
+def _rule(rule: Any) -> tuple[str, int, str]:
+    name = str(rule.origin.name)
+    if name.startswith("_"):
+        method = ""
+    elif rule.options.expand1 and not rule.alias:
+        assert len(rule.expansion) == 1
+        method = "?"
+    else:
+        method = rule.alias or name
+    return name, len(rule.expansion), method
