@@ -5,17 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from astrac import resources
+from astrac.parse.generate import generate
 from astrac.reference import reference
 
 
+def generated() -> dict[str, str]:
+    """Every generated file: its path in the checkout and the content that it should have."""
+    return {"grammar/astra.tables.json": generate(), **reference()}
+
+
 def stale_references() -> tuple[str, ...]:
-    """Generated files of the checkout that are not what the schemas and codes say."""
-    return tuple(path for path, content in reference().items() if _current(path) != content)
+    """Generated files of the checkout that are not what the grammar, the schemas and the codes say."""
+    return tuple(path for path, content in generated().items() if _current(path) != content)
 
 
 def write_references() -> None:
     """Writes them anew."""
-    for path, content in reference().items():
+    for path, content in generated().items():
         _checkout(path).write_text(content, encoding="utf-8", newline="\n")
 
 
