@@ -298,7 +298,7 @@ def _run_estimate(options: Namespace) -> int:
         sys.stdout.write(estimating.as_json(found))
     else:
         sys.stdout.write("\n".join(showing.report(entry) for entry in found if entry.estimate is not None))
-    return int(any(has_errors(entry.diagnostics) for entry in found))
+    return int(any(entry.estimate is None or entry.estimate.fails is not None for entry in found))
 
 
 def _estimated(path: str, options: Namespace) -> tuple[Estimated, ...]:

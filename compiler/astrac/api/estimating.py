@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from astrac.api.checking import Chain, Options, Stop, read
 from astrac.api.compiling import plan_data
 from astrac.diagnostics import Diagnosed, diagnostic, has_errors
-from astrac.estimate import estimate, estimate_text
+from astrac.estimate import estimate, estimate_text, failure
 from astrac.read import of_arguments
 from astrac.read import read as read_job
 from astrac.source import Source
@@ -36,7 +36,7 @@ class Estimated:
     Attributes:
         title: the path, with the sweep's point.
         point: what the sweep chose.
-        estimate: None where diagnostics say why.
+        estimate: None for a spec with errors; of files that cannot be read it is one that fails.
         diagnostics: of reading it.
     """
 
@@ -82,7 +82,7 @@ def estimate_arguments(arguments: Sequence[str], backend: str | None) -> Estimat
 
 def _job(title: str, result: Result[Job], backend: str | None) -> Estimated:
     if result.value is None or has_errors(result.diagnostics):
-        return Estimated(title, (), None, result.diagnostics)
+        return _unreadable(title, result.diagnostics)
     value = estimate(result.value, backend=backend or "congestion_unaware")
     return Estimated(title, (), value.value, (*result.diagnostics, *value.diagnostics))
 
@@ -142,8 +142,14 @@ def _text(
             comm_scale=comm_scale,
         )
     except Stop:
-        return Estimated(title, (), None, tuple(chain.found))
+        return _unreadable(title, tuple(chain.found))
     return Estimated(title, (), estimate_text(job), tuple(chain.found))
+
+
+def _unreadable(title: str, diagnostics: tuple[Diagnostic, ...]) -> Estimated:
+    """Inputs that the simulator would not run either: an estimate that fails for the first reason found."""
+    reason = next(finding.message for finding in diagnostics if finding.is_error)
+    return Estimated(title, (), failure(reason), diagnostics)
 
 
 def _source(path: Path, chain: Chain) -> Source:

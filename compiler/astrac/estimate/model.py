@@ -188,6 +188,11 @@ class Estimate:
         )
 
 
+def failure(reason: str, npus: int = 0, steps: int = 1) -> Estimate:
+    """The estimate of a run that would not finish; `npus` 0 where even their number is unknown."""
+    return Estimate(0, steps, npus, (), reason, None, (), (), (), (), None, None)
+
+
 def _traffic(entry: AxisTraffic) -> dict[str, Any]:
     achieved = entry.bytes / entry.time * 1e9 if entry.time else 0
     return vars(entry) | {"algorithms": list(entry.algorithms), "bandwidth": achieved}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.estimate.model import ClassOfRanks, Estimate
+from astrac.estimate.model import ClassOfRanks, Estimate, failure
 from astrac.player.playback import Run
 from astrac.player.text import play
 
@@ -16,9 +16,8 @@ def estimate_text(job: TextJob) -> Estimate:
     """What 1.0 will report; `exposed` is its own: total - compute, with its cycle a stage and the updates."""
     played = play(job)
     npus = job.network.npus
-    fails = played.fails or played.unknown
     if played.cycles is None or played.exposed is None:
-        return Estimate(0, job.passes, npus, (), fails or "no result", None, (), (), (), (), None, None)
+        return failure(played.fails or played.unknown or "no result", npus, job.passes)
     ranks = ClassOfRanks("all ranks", npus, 0, played.cycles, played.compute, played.exposed, 0, 0, 0)
     run = Run(0, npus - 1, played.cycles, played.exposed)
     return Estimate(played.cycles, job.passes, npus, (run,), None, None, (ranks,), (), (), (), None, None)
