@@ -200,7 +200,7 @@ SYSTEMS = {
     "S17": ("model-shared-bus", 1, "is not modelled", "1"),
     "S23": ("roofline-enabled", 1, "`peak-perf` is missing", None),
     "S26": ("all-reduce-implementation", ["direct0"], "is not a word of ASTRA-sim", '"direct0"'),
-    "infinite": ("local-mem-bw", float("inf"), "not JSON: `Infinity` is not a number", None),
+    "infinite": ("local-mem-bw", float("inf"), "not JSON: a value should stand here", "Infinity"),
     "huge": ("preferred-dataset-splits", 10**12, "must be at most 2147483647", "1000000000000"),
 }
 
@@ -380,7 +380,7 @@ def test_files_that_are_no_files_or_lead_away(tmp_path):
     assert codes(read(out)) == ["AS708"]
     (out / "system.json").write_text("{" * 100_000)
     (finding,) = read(out).diagnostics
-    assert finding.code == "AS701"
+    assert finding.code == "AS720"
     (out / "net.yml").write_text("topology: " + "[" * 1000)
     (finding,) = read(out).diagnostics
     assert finding.message == "nested too deeply"

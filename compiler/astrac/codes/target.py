@@ -14,9 +14,9 @@ ROWS: tuple[Code, ...] = (
     ),
     Code(
         "AS701",
-        "not JSON, not YAML",
-        what="A configuration file breaks the rules of its format, says one key twice, or uses what readers of the "
-        "format disagree about: anchors, tags, several documents.",
+        "not YAML, or said twice",
+        what="A configuration file breaks the rules of YAML, says one key twice, goes on after its value, or uses what "
+        "readers disagree about: anchors, tags, several documents.",
         why="ASTRA-sim ends with the name of an exception, or takes one of the two values without a word.",
         bad="# network.yml\ntopology: [ Ring\nnpus_count: [ 8 ]\n",
         good="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",

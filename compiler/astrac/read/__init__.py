@@ -12,7 +12,7 @@ from astrac.read.files import Files, of_arguments
 from astrac.read.find import find
 from astrac.targets.astra_sim_2.assemble import assemble, assemble_named
 from astrac.targets.astra_sim_2.read import read_groups, read_machine, read_network
-from astrac.targets.placed import read_json, read_yaml
+from astrac.targets.trees import json_tree, yaml_tree
 
 if TYPE_CHECKING:
     from astrac.diagnostics import Diagnostic
@@ -48,11 +48,11 @@ def read(where: str | Path | Files) -> Result[Job]:
 
 def _machine(files: Files) -> Result[Machine]:
     found: list[Diagnostic] = []
-    network = read_network(read_yaml(load.text(files.network, files)))
+    network = read_network(yaml_tree(load.text(files.network, files)))
     if network.value is None:
         return Result(None, network.diagnostics)
-    memory = None if files.memory is None else read_json(load.text(files.memory, files))
-    system = read_json(load.text(files.system, files))
+    memory = None if files.memory is None else json_tree(load.text(files.memory, files))
+    system = json_tree(load.text(files.system, files))
     machine = read_machine(network.value, system, memory, files.queues)
     found += machine.diagnostics
     if files.rendezvous:
@@ -67,7 +67,7 @@ def _machine(files: Files) -> Result[Machine]:
 def _groups(files: Files, machine: Machine) -> Result[dict[int, ListedGroup]]:
     if files.groups is None:
         return Result({})
-    return read_groups(read_json(load.text(files.groups, files)), machine.npus)
+    return read_groups(json_tree(load.text(files.groups, files)), machine.npus)
 
 
 def _job(files: Files, machine: Machine, groups: dict[int, ListedGroup]) -> Result[Job]:

@@ -7,9 +7,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Result, diagnostic
+from astrac.positioned import MAX_TEXT
 from astrac.source import Source
 from astrac.targets.astra_sim_2.decode import Decoder
-from astrac.targets.placed import MAX_JSON
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +28,7 @@ MAX_FINDINGS = 10
 
 def text(path: Path, files: Files | None = None) -> Source:
     """A text file as it is shown; AS700 when it is none."""
-    data = _bytes(path, None if files is None else files.inside, MAX_JSON)[0]
+    data = _bytes(path, None if files is None else files.inside, 4 * MAX_TEXT)[0]
     try:
         return Source(str(path), data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cache
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from astrac import resources
 from astrac.diagnostics import diagnostic
+from astrac.positioned import child
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from jsonschema import Draft202012Validator
 
     from astrac.diagnostics import Diagnostic
-    from astrac.targets.placed import Placed, Steps
+    from astrac.positioned import Tree
 
 
 _Error: TypeAlias = Any
@@ -25,10 +26,10 @@ _Error: TypeAlias = Any
 
 
 class Violation(NamedTuple):
-    """What a document does against its schema: a code of AS7xx, the steps to the value, and a message."""
+    """What a document does against its schema: a code of AS7xx, the pointer of the value, and a message."""
 
     code: str
-    steps: Steps
+    pointer: str
     message: str
     hints: tuple[str, ...] = ()
 
@@ -40,25 +41,25 @@ def violations(value: Any, schema: str) -> Iterator[Violation]:
         value: plain data.
         schema: a name of `schemas/artifacts/<name>.schema.json`.
     """
-    told: set[Steps] = set()
+    told: set[str] = set()
     for error in _validator(schema).iter_errors(value):
         keyword = str(error.validator)
-        steps = tuple(error.absolute_path)
+        pointer = reduce(child, error.absolute_path, "")
         if keyword == "required":
             missing = _missing(error)
-            yield Violation("AS704", steps, f"`{missing}` is missing", _misspelt(missing, error))
+            yield Violation("AS704", pointer, f"`{missing}` is missing", _misspelt(missing, error))
         elif "propertyNames" in error.absolute_schema_path:
-            yield Violation("AS702", (*steps, error.instance), f"`{_short(error.instance)}` cannot be a key here")
-        elif keyword != "additionalProperties" and steps not in told:  # a wrong type breaks other rules as well
-            told.add(steps)
-            yield Violation("AS702", steps, f"{_name(steps)}{_MESSAGES.get(keyword, _other)(error)}")
+            yield Violation("AS702", child(pointer, error.instance), f"`{_short(error.instance)}` cannot be a key here")
+        elif keyword != "additionalProperties" and pointer not in told:  # a wrong type breaks other rules as well
+            told.add(pointer)
+            yield Violation("AS702", pointer, f"{_name(error.absolute_path)}{_MESSAGES.get(keyword, _other)(error)}")
 
 
-def findings(placed: Placed, schema: str) -> list[Diagnostic]:
+def findings(tree: Tree, schema: str) -> list[Diagnostic]:
     """The same as diagnostics, in the order of the text."""
     found = [
-        diagnostic(violation.code, violation.message, placed.at(*violation.steps), hints=violation.hints)
-        for violation in violations(placed.value, schema)
+        diagnostic(violation.code, violation.message, tree.at(violation.pointer), hints=violation.hints)
+        for violation in violations(tree.value, schema)
     ]
     return sorted(found, key=lambda finding: finding.labels[0].span.start)
 
@@ -96,8 +97,9 @@ def _misspelt(missing: str, error: _Error) -> tuple[str, ...]:
     return tuple(f"`{key}` is not read: did you mean `{missing}`?" for key in strange if did_you_mean(key, [missing]))
 
 
-def _name(steps: Steps) -> str:
+def _name(path: Iterable[str | int]) -> str:
     """`key` or `key`, entry 2: what the message is about."""
+    steps = list(path)
     if not steps:
         return "the file "
     words = [f"`{steps[0]}`", *(f"entry {step + 1}" if isinstance(step, int) else f"`{step}`" for step in steps[1:])]

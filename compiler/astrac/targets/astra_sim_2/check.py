@@ -11,7 +11,7 @@ from astrac.source import Source
 from astrac.targets.astra_sim_2 import groups, keys
 from astrac.targets.astra_sim_2.decode import Decoder
 from astrac.targets.astra_sim_2.read import read_groups, read_machine, read_network
-from astrac.targets.placed import read_json, read_yaml
+from astrac.targets.trees import json_tree, yaml_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,14 +32,14 @@ def read_back(job: Job, texts: Mapping[str, str], numbering: groups.Numbering, t
         numbering: of the Job's groups.
         traces: of all ranks.
     """
-    network = _accepted(keys.NETWORK, read_network(read_yaml(Source(keys.NETWORK, texts[keys.NETWORK]))))
-    system, memory = (read_json(Source(name, texts[name])) for name in (keys.SYSTEM, keys.MEMORY))
+    network = _accepted(keys.NETWORK, read_network(yaml_tree(Source(keys.NETWORK, texts[keys.NETWORK]))))
+    system, memory = (json_tree(Source(name, texts[name])) for name in (keys.SYSTEM, keys.MEMORY))
     machine = _accepted(keys.SYSTEM, read_machine(network, system, memory, job.machine.queues))
     if machine != job.machine:
         _differs(f"{keys.NETWORK}, {keys.SYSTEM} or {keys.MEMORY}")
     listed: dict[int, ListedGroup] = {}
     if keys.GROUPS in texts:
-        listed = _accepted(keys.GROUPS, read_groups(read_json(Source(keys.GROUPS, texts[keys.GROUPS])), machine.npus))
+        listed = _accepted(keys.GROUPS, read_groups(json_tree(Source(keys.GROUPS, texts[keys.GROUPS])), machine.npus))
     if {group.members: number for number, group in listed.items()} != numbering.ids:
         _differs(keys.GROUPS)
     _read_traces(job, Decoder(machine, listed), numbering, traces)

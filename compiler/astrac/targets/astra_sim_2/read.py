@@ -14,7 +14,7 @@ from astrac.targets.astra_sim_2 import keys
 
 if TYPE_CHECKING:
     from astrac.diagnostics import Diagnostic
-    from astrac.targets.placed import Placed
+    from astrac.positioned import Tree
 
 UNMODELLED: dict[str, object] = {
     "model-shared-bus": 0,
@@ -25,12 +25,12 @@ UNMODELLED: dict[str, object] = {
 """Keys of system.json that change what happens in ways that a Machine cannot say, and the value that does not."""
 
 
-def read_network(placed: Placed) -> Result[tuple[Dimension, ...]]:
+def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
     """network.yml."""
-    findings = conform.findings(placed, "network") or _uneven(placed)
+    findings = conform.findings(tree, "network") or _uneven(tree)
     if findings:
         return Result(None, tuple(findings))
-    lists = [placed.value[key] for key in ("topology", "npus_count", "bandwidth", "latency")]
+    lists = [tree.value[key] for key in ("topology", "npus_count", "bandwidth", "latency")]
     return Result(
         tuple(
             Dimension(block, size, float(bandwidth), float(latency))
@@ -39,23 +39,23 @@ def read_network(placed: Placed) -> Result[tuple[Dimension, ...]]:
     )
 
 
-def _uneven(placed: Placed) -> list[Diagnostic]:
+def _uneven(tree: Tree) -> list[Diagnostic]:
     """Lists that are not as long as the first."""
-    topology = placed.value["topology"]
+    topology = tree.value["topology"]
     return [
         diagnostic(
             "AS702",
-            f"`{key}` has {len(placed.value[key])} entries for {len(topology)} dimensions",
-            placed.at(key),
-            Label(placed.at("topology"), "the dimensions"),
+            f"`{key}` has {len(tree.value[key])} entries for {len(topology)} dimensions",
+            tree.at(f"/{key}"),
+            Label(tree.at("/topology"), "the dimensions"),
         )
         for key in ("npus_count", "bandwidth", "latency")
-        if len(placed.value[key]) != len(topology)
+        if len(tree.value[key]) != len(topology)
     ]
 
 
 def read_machine(
-    dimensions: tuple[Dimension, ...], system: Placed, memory: Placed | None, queues: int = 1
+    dimensions: tuple[Dimension, ...], system: Tree, memory: Tree | None, queues: int = 1
 ) -> Result[Machine]:
     """system.json and memory.json on top of a network; no memory.json is a machine without remote memory."""
     findings = conform.findings(system, "system")
@@ -80,13 +80,13 @@ def read_machine(
     return Result(Machine(dimensions, algorithms, memory=remote.value, queues=queues, **fields))
 
 
-def _short_lists(system: Placed, dimensions: int) -> list[Diagnostic]:
+def _short_lists(system: Tree, dimensions: int) -> list[Diagnostic]:
     """Algorithm lists without a word for each dimension, unless one logical ring runs over all."""
     return [
         diagnostic(
             "AS702",
             f"`{key}` has {len(system.value[key])} entries for {dimensions} dimensions",
-            system.at(key),
+            system.at(f"/{key}"),
             hints=("dimensions without a word would take no part",) if len(system.value[key]) < dimensions else (),
         )
         for key in keys.IMPLEMENTATION_KEYS.values()
@@ -96,19 +96,19 @@ def _short_lists(system: Placed, dimensions: int) -> list[Diagnostic]:
     ]
 
 
-def _unmodelled(system: Placed) -> list[Diagnostic]:
+def _unmodelled(system: Tree) -> list[Diagnostic]:
     return [
-        diagnostic("AS715", f"`{key}` is not modelled", system.at(key))
+        diagnostic("AS715", f"`{key}` is not modelled", system.at(f"/{key}"))
         for key, harmless in UNMODELLED.items()
         if key in system.value and system.value[key] != harmless
     ]
 
 
-def _read_memory(placed: Placed) -> Result[RemoteMemory]:
-    findings = conform.findings(placed, "memory")
+def _read_memory(tree: Tree) -> Result[RemoteMemory]:
+    findings = conform.findings(tree, "memory")
     if findings:
         return Result(None, tuple(findings))
-    values = {attribute: placed.value[key] for key, attribute in keys.MEMORY_KEYS.items() if key in placed.value}
+    values = {attribute: tree.value[key] for key, attribute in keys.MEMORY_KEYS.items() if key in tree.value}
     kind = MemoryType(values.pop("type"))
     wanted = keys.memory_attributes(kind)
     return Result(
@@ -116,16 +116,16 @@ def _read_memory(placed: Placed) -> Result[RemoteMemory]:
     )
 
 
-def read_groups(placed: Placed, npus: int) -> Result[dict[int, ListedGroup]]:
+def read_groups(tree: Tree, npus: int) -> Result[dict[int, ListedGroup]]:
     """comm_groups.json by id."""
-    findings = conform.findings(placed, "comm_groups")
+    findings = conform.findings(tree, "comm_groups")
     if not findings:
         findings = [
-            diagnostic("AS714", f"NPU {member} of group {key}: there are {npus}", placed.at(key, at))
-            for key, members in placed.value.items()
+            diagnostic("AS714", f"NPU {member} of group {key}: there are {npus}", tree.at(f"/{key}/{at}"))
+            for key, members in tree.value.items()
             for at, member in enumerate(members)
             if member >= npus
         ]
     if findings:
         return Result(None, tuple(findings))
-    return Result({int(key): ListedGroup(int(key), tuple(members)) for key, members in placed.value.items()})
+    return Result({int(key): ListedGroup(int(key), tuple(members)) for key, members in tree.value.items()})
