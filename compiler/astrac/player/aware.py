@@ -2,8 +2,8 @@
 
 Devices are the ranks and, on a Switch, one switch; every hop has a link of its own in each direction. A link carries
 one message at a time, in order of arrival: it is busy for `floor(size / beta)` ns, and the message is at the next
-device `floor(latency + size / beta)` ns after it was taken up. Each hop pays both terms (store and forward), so a switch pays
-the serialisation twice. Everything else is the simulator's system layer, which `everyone` plays.
+device `floor(latency + size / beta)` ns after it was taken up. Each hop pays both terms (store and forward), so a
+switch pays the serialisation twice. Everything else is the simulator's system layer, which `everyone` plays.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from astrac.job import IMPLEMENTED, Box, Collective, Receive, Send
 from astrac.player.cast import TAGS, Assembly, Origin, Role
-from astrac.player.groups import involved, members, peer, programs_of_ranks
+from astrac.player.groups import involved, members, programs_of_ranks
 from astrac.player.members import taking_part
 from astrac.player.network import Broken
 from astrac.player.phases import Family, course
@@ -63,11 +63,11 @@ class Ranks:
         first: dict[tuple[int, int, int], int] = {}
         for op in self._job.programs[self._programs[rank]].ops:
             if isinstance(op, Receive):
-                first.setdefault((peer(self._job, rank, op), op.tag % TAGS, op.bytes), op.id)
+                first.setdefault((self._job.axis(op.axis).peer(rank, op.offset), op.tag % TAGS, op.bytes), op.id)
         return first
 
     def _peers_of(self, rank: int, talks: dict[Hashable, Any]) -> tuple[int, ...]:
-        peers = tuple(peer(self._job, rank, op) for op in talks.values())
+        peers = tuple(self._job.axis(op.axis).peer(rank, op.offset) for op in talks.values())
         for there in peers:
             if there == rank or not 0 <= there < len(self._programs):
                 raise Broken(f"rank {rank} sends to or receives from rank {there}: the simulator aborts")
@@ -77,7 +77,9 @@ class Ranks:
         """For each send, the node that receives it: part of what tells ranks apart."""
         for op in self._job.programs[self._programs[rank]].ops:
             if isinstance(op, Send):
-                yield self._receivers[peer(self._job, rank, op)].get((rank, op.tag % TAGS, op.bytes))
+                yield self._receivers[self._job.axis(op.axis).peer(rank, op.offset)].get(
+                    (rank, op.tag % TAGS, op.bytes)
+                )
 
     def _links(self, rank: int) -> tuple[Link, ...]:
         return tuple(self._network.link(rank, there) for there in self._peers[rank])
@@ -143,14 +145,14 @@ class Ranks:
     def peer(self, key: int, op: Send | Receive) -> tuple[int, Link]:
         """See `Cast`."""
         rank = self._first[key]
-        there = peer(self._job, rank, op)
+        there = self._job.axis(op.axis).peer(rank, op.offset)
         return self._colours[there], self._network.link(rank, there)
 
     def channel(self, key: int, op: Send | Receive, program: int) -> int | None:
         """See `Cast`."""
         del program
         rank = self._first[key]
-        there = peer(self._job, rank, op)
+        there = self._job.axis(op.axis).peer(rank, op.offset)
         source, destination = (rank, there) if isinstance(op, Send) else (there, rank)
         return self._receivers[destination].get((source, op.tag % TAGS, op.bytes))
 
@@ -192,7 +194,8 @@ class Ranks:
         """A rank's place in the group of its own node."""
         op = next(op for op in self._job.programs[self._programs[rank]].ops if op.id == number)
         assert isinstance(op, Collective)
-        return (self.members(rank, op) or taking_part(self._network, course, rank)).index(rank)
+        listed = course.phases[0].circle.listed
+        return (self.members(rank, op) if listed else taking_part(self._network, course, rank)).index(rank)
 
     def boxes(self, key: int) -> tuple[Box, ...]:
         """See `Cast`."""

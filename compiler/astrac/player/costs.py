@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from astrac.player.members import apart
+from astrac.player.members import Ends, apart
 from astrac.player.network import Network
 from astrac.player.prices import lasting
 from astrac.player.together import Together, together
@@ -33,7 +33,7 @@ class Cost:
     lasting: Callable[[Machine, Op], int | None]
     message: Callable[[Network, Link, int], int]
     together: Callable[[Network, Course], Together | None]
-    apart: Callable[[Network, Course, Sequence[int], Sequence[int], dict[tuple[Kind, int], int], int], tuple[int, ...]]
+    apart: Callable[[Network, Course, Sequence[int], Sequence[int], dict[tuple[Kind, int], int], int], Ends]
     exact: bool = True
 
 
@@ -49,7 +49,7 @@ UNIT = Cost(
     _unit_lasting,
     lambda _network, _link, _size: 1,
     lambda _network, _course: Together(1, 1),
-    lambda _network, _course, _ranks, starts, _trees, _limit: (max(starts) + 1,) * len(starts),
+    lambda _network, _course, _ranks, starts, _trees, _limit: Ends((max(starts) + 1,) * len(starts)),
     exact=False,
 )
 """Everything takes one tick; a collective ends one tick after its last member has come."""

@@ -26,10 +26,12 @@ class Duration(NamedTuple):
     Attributes:
         time: ns.
         tail: ns before the end at which the simulator registered the event that ends it: what decides ties.
+        fault: whether the simulator writes to freed memory meanwhile.
     """
 
     time: int
     tail: int
+    fault: bool = False
 
 
 def step_link(network: Network, circle: Circle, distance: int) -> Link | None:
@@ -162,15 +164,18 @@ class _Mirror:
         self._arrived: dict[tuple[int, int], int] = defaultdict(int)
         self._receivers: dict[tuple[int, int], list[Callable[[], None]]] = defaultdict(list)
 
-    def bundle(self, reduction: int, done: Callable[[Any, Any], None], owner: Any) -> None:
+    def bundle(self, reduction: int, done: Callable[[Any, Any], None], owner: Any, argument: Any = None) -> None:
         if reduction < 0:
-            self.clock.after_own(self, self._endpoint, done, owner)
+            self.clock.after_own(self, self._endpoint, done, owner, argument)
         else:
-            self.clock.after_own(self, self._endpoint, _Mirror._reduce, self, (reduction, done, owner))
+            self.clock.after_own(self, self._endpoint, _Mirror._reduce, self, (reduction, done, owner, argument))
 
-    def _reduce(self, bundle: tuple[int, Callable[[Any, Any], None], Any]) -> None:
-        reduction, done, owner = bundle
-        self.clock.after_own(self, reduction, done, owner)
+    def fault(self) -> None:
+        self.clock.fault = True
+
+    def _reduce(self, bundle: tuple[int, Callable[[Any, Any], None], Any, Any]) -> None:
+        reduction, done, owner, argument = bundle
+        self.clock.after_own(self, reduction, done, owner, argument)
 
     def send(self, index: int, size: int) -> None:
         link = step_link(self._network, self._phase.circle, index)
@@ -209,4 +214,4 @@ def _replayed(network: Network, phase: Phase) -> Duration | None:
     mirror.clock.play()
     if mirror.end is None:
         return None
-    return Duration(mirror.end - 1, network.endpoint(group=phase.circle.listed))
+    return Duration(mirror.end - 1, network.endpoint(group=phase.circle.listed), mirror.clock.fault)

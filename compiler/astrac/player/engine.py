@@ -13,7 +13,7 @@ from astrac.player.everyone import Everyone
 from astrac.player.network import Broken, Network, TooMuch
 from astrac.player.phases import startup
 from astrac.player.playback import Playback
-from astrac.player.representatives import Representatives, Undecided
+from astrac.player.representatives import FAULT, Representatives, Undecided
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,32 +39,36 @@ def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Playback:
         startup(job.machine)
         network = Network(job.machine)
         try:
-            found = _represented(job, network, cost, trace=trace)
+            played = _represented(job, network, cost)
         except Undecided as undecided:
-            found = Playback(job.axes, (), None, str(undecided))
-        return _everyone(job, found, trace=trace) if found.doubt is not None else found
+            return _settled(job, trace=trace) or Playback(job.axes, fails=f"not known: {undecided}")
+        if played.unsettled is not None:
+            settled = _settled(job, trace=trace)
+            if settled is not None:
+                return settled
+        return Playback(job.axes, played.played(trace=trace), doubt=played.unsettled or played.doubt)
     except Broken as broken:
         return Playback(job.axes, fails=str(broken))
 
 
-def _represented(job: Job, network: Network, cost: Cost, *, trace: bool) -> Playback:
+def _represented(job: Job, network: Network, cost: Cost) -> Representatives:
     try:
         played = Representatives(job, network, Axes(job, network), cost, LIMIT)
         played.play()
     except Unstructured:
         played = Representatives(job, network, Ranks(job, network), cost, LIMIT)
         played.play()
-    return Playback(job.axes, played.played(trace=trace), None, played.doubt)
+    return played
 
 
-def _everyone(job: Job, found: Playback, *, trace: bool) -> Playback:
-    """Every rank is played to settle a doubt, if that is not too much."""
+def _settled(job: Job, *, trace: bool) -> Playback | None:
+    """Every rank is played to settle what representatives cannot know; None when that is too much."""
+    every = Everyone(job, limit=EVERYONE_LIMIT)
     try:
-        every = Everyone(job, limit=EVERYONE_LIMIT)
         every.play()
     except TooMuch:
-        return found
-    return Playback(job.axes, every.played(trace=trace))
+        return None
+    return Playback(job.axes, every.played(trace=trace), doubt=FAULT if every.clock.fault else None)
 
 
 def play_congested(job: Job, *, trace: bool = False) -> Playback:
@@ -76,7 +80,7 @@ def play_congested(job: Job, *, trace: bool = False) -> Playback:
         return Playback(job.axes, fails="too many messages to play them all through congested links: not known")
     except Broken as broken:
         return Playback(job.axes, fails=str(broken))
-    return Playback(job.axes, every.played(trace=trace))
+    return Playback(job.axes, every.played(trace=trace), doubt=FAULT if every.clock.fault else None)
 
 
 BACKENDS: dict[str, Callable[..., Playback]] = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from astrac.job import Box, Collective, Load, Receive, Send, Store
 from astrac.player.clock import Clock
 from astrac.player.desk import Desk, Script
-from astrac.player.groups import involved, members, peer, programs_of_ranks
+from astrac.player.groups import involved, members, programs_of_ranks
 from astrac.player.messages import FreeWires, Post
 from astrac.player.network import Broken, Network
 from astrac.player.phases import course, startup
@@ -178,11 +178,11 @@ class Everyone:
         rank.station.issue(self._courses[key], group, partial(rank.end, number))
 
     def _send(self, rank: _Rank, number: int, op: Send) -> None:
-        there = peer(self.job, rank.number, op)
+        there = self.job.axis(op.axis).peer(rank.number, op.offset)
         self.post.send(op.tag % NATIVE_TAGS, rank.number, there, op.bytes, partial(rank.end_by_message, number))
 
     def _receive(self, rank: _Rank, number: int, op: Receive) -> None:
-        there = peer(self.job, rank.number, op)
+        there = self.job.axis(op.axis).peer(rank.number, op.offset)
         self.post.receive(op.tag % NATIVE_TAGS, there, rank.number, op.bytes, partial(rank.end_by_message, number))
 
     def _remote(self, rank: _Rank, number: int, op: Load | Store) -> None:

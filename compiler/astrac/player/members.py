@@ -7,7 +7,7 @@ flight at a time.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.player.clock import Clock
 from astrac.player.messages import FreeWires, Post
@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 
 EVENTS_A_MESSAGE = 4
 """Events that one message costs, about: what it is to play it."""
+
+
+class Ends(NamedTuple):
+    """Of a collective's members.
+
+    Attributes:
+        ticks: when each ends, in their order.
+        fault: whether the simulator writes to freed memory meanwhile.
+    """
+
+    ticks: tuple[int, ...]
+    fault: bool = False
 
 
 def messages(course: Course) -> int:
@@ -62,7 +74,7 @@ def apart(
     starts: Sequence[int],
     trees: dict[tuple[Kind, int], int],
     limit: int,
-) -> tuple[int, ...]:
+) -> Ends:
     """When each member ends.
 
     Args:
@@ -87,7 +99,7 @@ def apart(
     clock.play()
     if len(ends) < len(ranks):
         raise Broken(f"{course.kind.name} never completes on {len(ranks) - len(ends)} of its {len(ranks)} ranks")
-    return tuple(ends[rank] + shift for rank in ranks)
+    return Ends(tuple(ends[rank] + shift for rank in ranks), clock.fault)
 
 
 def _start(setting: tuple[Station, Course, dict[int, int]], _argument: None) -> None:

@@ -197,7 +197,7 @@ ITINERARIES: dict[Family, Callable[[Phase, int, int], Itinerary]] = {
 class Member(Protocol):
     """What an algorithm needs of the rank that runs it."""
 
-    def bundle(self, reduction: int, done: Callable[[Any, Any], None], owner: Any) -> None:
+    def bundle(self, reduction: int, done: Callable[[Any, Any], None], owner: Any, argument: Any = None) -> None:
         """Calls `done` after the endpoint delay and, unless it is negative, a reduction."""
 
     def send(self, index: int, size: int) -> None:
@@ -209,6 +209,9 @@ class Member(Protocol):
     def reduction(self, size: int) -> int:
         """Nanoseconds of a reduction."""
 
+    def fault(self) -> None:
+        """The simulator writes to memory that it has freed (section 6.3, M1): what follows is luck."""
+
     def finished(self) -> None:
         """The phase is over on this rank."""
 
@@ -216,7 +219,7 @@ class Member(Protocol):
 class Walk:
     """Ring, direct or halvingDoubling on one rank: an itinerary, packet by packet."""
 
-    __slots__ = ("_free", "_itinerary", "_left", "_member", "_packets", "_received")
+    __slots__ = ("_free", "_inserted", "_itinerary", "_left", "_member", "_packets", "_received", "_sent")
 
     def __init__(self, member: Member, itinerary: Itinerary) -> None:
         self._member = member
@@ -224,6 +227,8 @@ class Walk:
         self._left = itinerary.sends
         self._free = 0
         self._received = 0
+        self._inserted = 0
+        self._sent = 0
         self._packets: deque[Packet] = deque()
 
     def start(self) -> None:
@@ -235,13 +240,16 @@ class Walk:
         packet = next(self._itinerary.packets)
         self._packets.append(packet)
         reduction = self._member.reduction(packet.size) if packet.reduced else -1
-        self._member.bundle(reduction, Walk._ready, self)
+        self._member.bundle(reduction, Walk._ready, self, self._inserted)
+        self._inserted += 1
 
     def _receive(self) -> None:
         self._received += 1
         self._insert()
 
-    def _ready(self, _argument: None) -> None:
+    def _ready(self, packet: int) -> None:
+        if packet < self._sent:
+            self._member.fault()
         self._free += 1
         middle = self._itinerary.middle
         if middle and self._left <= middle:
@@ -259,6 +267,7 @@ class Walk:
             packet = self._packets.popleft()
             self._member.send(packet.destination, packet.size)
             self._member.receive(packet.source, packet.size, self._receive)
+            self._sent += 1
             self._left -= 1
             self._free -= 1
 

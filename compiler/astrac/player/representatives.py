@@ -26,12 +26,19 @@ if TYPE_CHECKING:
     from astrac.job import Box, Group, Job, Kind, Op
     from astrac.player.cast import Assembly, Cast, Role
     from astrac.player.costs import Cost
+    from astrac.player.members import Ends
     from astrac.player.network import Network
     from astrac.player.phases import Circle, Course
     from astrac.player.together import Together
 
 MEMBER_EVENTS = 3_000_000
 """Events that one collective played member by member may cost."""
+
+
+FAULT = (
+    "the simulator writes to freed memory here (windows of direct, slow reductions): it may abort, or go on as if not"
+)
+TIE = "chunks of collective {} enter a queue in one tick, and only the ranks' numbering says which first"
 
 
 class Undecided(Exception):  # noqa: N818 - a finding, not an error
@@ -110,10 +117,11 @@ class Representatives:
         self.cost = cost
         self.clock = Clock(limit)
         self.doubt: str | None = None
+        self.unsettled: str | None = None
         self._scripts: dict[int, Script] = {}
         self._courses: dict[Hashable, Course] = {}
         self._durations: dict[Hashable, Together | None] = {}
-        self._apart: dict[Hashable, tuple[int, ...]] = {}
+        self._apart: dict[Hashable, Ends] = {}
         self._due: list[Actor] = []
         self._issuers: dict[type[Op], Callable[[Actor, int, Any], None]] = {
             Collective: self._collective,
@@ -203,7 +211,7 @@ class Representatives:
             and self.cost.exact
             and actor.desk.order_matters(before[2], before[3], number)
         ):
-            self.doubt = self.doubt or (
+            self.unsettled = self.unsettled or (
                 f"two nodes of rank {actor.role.rank} end in tick {now}, and only the ranks' numbering says which first"
             )
         actor.spans[number] = (actor.open.pop(number), now)
@@ -309,6 +317,7 @@ class Representatives:
         known = self._durations[key]
         if known is None or (known.tie and self.cost.exact):
             return False
+        self._note(known.fault)
         actor.meeting = None
         self._register(actor, number, known.time, known.tail)
         return True
@@ -343,13 +352,16 @@ class Representatives:
             known = self.cost.together(self.network, meeting.course)
             if known is not None and not (known.tie and _affordable(meeting.course)):
                 if known.tie:
-                    self.doubt = (
-                        self.doubt or f"chunks of collective {op.id} tie, and only the ranks' numbering decides"
-                    )
+                    self.unsettled = self.unsettled or TIE.format(op.id)
+                self._note(known.fault)
                 for other in actors.values():
                     self._finish(other, known.time, known.tail)
                 return
         self._part(actors, meetings, meeting, assembly)
+
+    def _note(self, fault: bool) -> None:
+        if fault:
+            self.doubt = FAULT
 
     def _finish(self, actor: Actor, time: int, tail: int) -> None:
         assert actor.meeting is not None
@@ -376,7 +388,12 @@ class Representatives:
                 trees[kind, level] = parity
             ranks = [rank for _, rank in seats]
             self._apart[memory] = self.cost.apart(self.network, way, ranks, starts, trees, MEMBER_EVENTS)
-        ends = self._apart[memory]
+        ends, fault = self._apart[memory]
+        self._note(fault)
+        if self.network.machine.queues > 1 and self.cost.exact:
+            self.unsettled = (
+                self.unsettled or "members of a collective go round by queues that depend on what came before"
+            )
         if min(ends) < 0:
             raise Undecided("a member of a collective ends before another has started")
         by_actor = defaultdict(set)

@@ -216,13 +216,19 @@ class Stream:
         else:
             Walk(self, ITINERARIES[phase.algorithm.family](phase, self._index, self._direction)).start()
 
-    def bundle(self, reduction: int, done: Callable[[Any, Any], None], owner: Any) -> None:
+    def bundle(self, reduction: int, done: Callable[[Any, Any], None], owner: Any, argument: Any = None) -> None:
         """See `messages.Member`."""
         clock = self._station.clock
         if reduction < 0:
-            clock.after_own(self._station, self._endpoint, done, owner)
+            clock.after_own(self._station, self._endpoint, done, owner, argument)
         else:
-            clock.after_own(self._station, self._endpoint, _reduce, (clock, self._station, reduction, done, owner))
+            clock.after_own(
+                self._station, self._endpoint, _reduce, (clock, self._station, reduction, done, owner, argument)
+            )
+
+    def fault(self) -> None:
+        """See `messages.Member`."""
+        self._station.clock.fault = True
 
     def send(self, index: int, size: int) -> None:
         """See `messages.Member`."""
@@ -239,6 +245,6 @@ class Stream:
         return self._station.network.reduction(size)
 
 
-def _reduce(bundle: tuple[Clock, Station, int, Callable[[Any, Any], None], Any], _argument: None) -> None:
-    clock, station, reduction, done, owner = bundle
-    clock.after_own(station, reduction, done, owner)
+def _reduce(bundle: tuple[Clock, Station, int, Callable[[Any, Any], None], Any, Any], _argument: None) -> None:
+    clock, station, reduction, done, owner, argument = bundle
+    clock.after_own(station, reduction, done, owner, argument)

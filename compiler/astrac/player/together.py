@@ -25,11 +25,13 @@ class Together(NamedTuple):
         tail: ns before the end at which the simulator registered the event that ends it.
         tie: two chunks entered a queue in one tick, and only the ranks' numbering says which came first: the time may
             be wrong, and members that look alike may end apart or deadlock.
+        fault: whether the simulator writes to freed memory meanwhile.
     """
 
     time: int
     tail: int
     tie: bool = False
+    fault: bool = False
 
 
 def together(network: Network, course: Course) -> Together | None:
@@ -38,14 +40,15 @@ def together(network: Network, course: Course) -> Together | None:
     known = [phase for phase in phases if phase is not None]
     if len(known) < len(phases):
         return None
+    fault = any(phase.fault for phase in known)
     machine = network.machine
     levels = {phase.level for phase in course.phases}
     if machine.queues > 1 or len(levels) < len(known):
-        return _Line(network, course, known).play()
+        return _Line(network, course, known).play()._replace(fault=fault)
     # Each phase has a queue of its own: the slowest is never idle between the first chunk and the last.
     rounds = -(-course.count // machine.active_chunks)
     times = [phase.time for phase in known]
-    return Together(sum(times) + (rounds - 1) * max(times), known[-1].tail)
+    return Together(sum(times) + (rounds - 1) * max(times), known[-1].tail, fault=fault)
 
 
 class _Line:
@@ -114,7 +117,7 @@ class _Line:
         while waiting and self._running.get(queue, 0) < self._servers:
             chunk, phase = waiting.popleft()
             self._running[queue] = self._running.get(queue, 0) + 1
-            time, tail = self._durations[phase]
+            time, tail, _ = self._durations[phase]
             end = self._now + time
             self._order += 1
             heappush(self._ends, (end, end - tail, self._order, chunk, phase))
