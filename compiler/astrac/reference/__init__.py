@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from astrac import schema
+from astrac.codes import CODES
+from astrac.reference.diagnostics import diagnostics
+from astrac.reference.schemas import schemas
 from astrac.reference.typed import typed
 
 __all__ = ["reference"]
@@ -10,4 +13,8 @@ __all__ = ["reference"]
 
 def reference() -> dict[str, str]:
     """The generated files: path below the checkout's root -> the content that it should have."""
-    return {"compiler/astrac/spec.py": typed(schema.spec())}
+    return {
+        "compiler/astrac/spec.py": typed(schema.spec()),
+        "grammar/DIAGNOSTICS.md": diagnostics(CODES),
+        "schemas/README.md": schemas(schema.spec()),
+    }
