@@ -16,7 +16,9 @@ from astrac.layers.onnx.bind import bind_inputs
 from astrac.layers.onnx.digest import digest
 from astrac.layers.onnx.drafts import draft
 from astrac.layers.onnx.flatten import flatten
+from astrac.layers.onnx.infer import BadNode
 from astrac.layers.onnx.load import load
+from astrac.layers.onnx.names import shown
 from astrac.layers.onnx.report import notes, refuse
 from astrac.layers.onnx.rows import names_of, rows
 from astrac.layers.onnx.ties import resolve_ties
@@ -63,6 +65,10 @@ def read_model(
             return _read(name, source, bind or {}, inputs or {}, batch, ties, strict, span)
     except Diagnosed as error:
         return Result(None, (error.diagnostic,))
+    except BadNode as error:
+        node = error.node
+        message = f"the model `{name}` cannot run: `{shown(node)}` ({node.op}) does not fit: {error}"
+        return Result(None, (diagnostic("AS611", message, span),))
 
 
 @contextmanager

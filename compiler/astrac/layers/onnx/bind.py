@@ -195,9 +195,9 @@ class _Binder:
         try:
             facts = infer(self.flat, bound, self.numbers, self.symbols)
         except BadNode as bad:
-            if before is not None:
-                raise self.pinned(self.pins(bad.facts, before) or bad.node, before, str(bad)) from None
-            raise self.error("AS611", f"`{self.name}` cannot run: {_label(bad.node)} does not fit: {bad}") from None
+            if before is None:
+                raise
+            raise self.pinned(self.pins(bad.facts, before) or bad.node, before, str(bad)) from None
         if before is not None and (pin := self.pins(facts, before)) is not None:
             raise self.pinned(pin, before, "its target is fixed")
         return facts
@@ -209,10 +209,7 @@ class _Binder:
 
     def pins(self, facts: Facts, before: Mapping[str, Value]) -> Node | None:
         """The first Reshape that moves the batch into another axis."""
-        try:
-            old = infer(self.flat, before, self.numbers, self.symbols)
-        except BadNode as bad:
-            raise self.error("AS611", f"`{self.name}` cannot run: {_label(bad.node)} does not fit: {bad}") from None
+        old = infer(self.flat, before, self.numbers, self.symbols)
         return next(
             (node for node in self.flat.nodes if node.op == "Reshape" and _moves(Site(node, old), Site(node, facts))),
             None,

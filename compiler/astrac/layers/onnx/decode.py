@@ -18,6 +18,9 @@ DTYPES: dict[int, str] = {
 }  # fmt: skip
 """TensorProto.DataType, in the words of `model.BITS`."""
 
+_WORDS = {"FLOAT": "float32", "DOUBLE": "float64", **{word.upper(): word for word in DTYPES.values()}}
+"""What `Cast` said before opset 6, instead of the number."""
+
 _TYPED_BY_NUMBER = ("to", "dtype", "output_dtype")
 _EXTERNAL = 1
 _SCOPES = "pkg.torch.onnx.name_scopes"
@@ -101,7 +104,7 @@ def _attribute(item: Any, external: dict[str, None]) -> Attribute:
         return Reference(text(item.ref_attr_name))
     found: Attribute = _READERS[item.type if item.type in _READERS else _guess(item)](item, external)
     if item.name in _TYPED_BY_NUMBER:
-        return DTYPES.get(found, "") if isinstance(found, int) else str(found).lower().replace("double", "float64")
+        return DTYPES.get(found, "") if isinstance(found, int) else _WORDS.get(str(found), "")
     return found
 
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from astrac.layers.onnx import weights as tracing
-from astrac.layers.onnx.facts import Site, elements
+from astrac.layers.onnx.facts import Inconsistent, Site, elements
+from astrac.layers.onnx.infer import MISFIT, TRIPPED, BadNode
 from astrac.layers.onnx.operators import Keep, Kind, Operator, operator, vector_flops
 from astrac.layers.onnx.weights import BUFFER, Flow, Origin, parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from astrac.layers.graph import Constant, Node
     from astrac.layers.onnx.facts import Facts, Shape
@@ -147,7 +148,7 @@ class _Drafter:
         reads = [storage.get(name, name) for name in data]
         made = Draft(node, site, row, self.joined(data), tuple(dict.fromkeys(reads)), flops=vector_flops(site, row))
         if row.products is not None:
-            made.products = row.products(site)
+            made.products = _products(site, row.products)
         learned_before = True in [rows[source].learns for source in made.sources]
         if len(data) < len(node.inputs):
             self.operands(made, data, learned_before)
@@ -247,6 +248,13 @@ class _Drafter:
         self.storage[node.outputs[0]] = self.storage.get(data[0], data[0])
         self.maker[node.outputs[0]] = maker
         return True
+
+
+def _products(site: Site, rule: Callable[[Site], Products]) -> Products:
+    try:
+        return rule(site)
+    except (Inconsistent, *TRIPPED) as error:
+        raise BadNode(site, str(error) if isinstance(error, Inconsistent) else MISFIT) from None
 
 
 def _per_channel(shape: Shape, maker: Draft) -> bool:

@@ -40,7 +40,7 @@ def flatten(name: str, file: File, span: Span | None) -> Flat:
     flattener.body(graph, scope, {}, "", 0)
     inputs = tuple(item for item in graph.inputs if item.name not in flattener.constants)
     outputs = [item.name for item in graph.outputs]
-    nodes = [node for node in flattener.nodes if not _is_gradient(node)]
+    nodes = _without_gradients(flattener.nodes)
     dropped = len(flattener.nodes) - len(nodes)
     wanted = [output for output in outputs if not (dropped and output.endswith(_GRADIENT))]
     nodes = _needed(nodes, wanted)
@@ -58,6 +58,18 @@ def _is_gradient(node: Node) -> bool:
     )
 
 
+def _without_gradients(nodes: Sequence[Node]) -> list[Node]:
+    """The forward nodes: none that makes a gradient, and none that reads what such a node makes."""
+    gone: set[str] = set()
+    kept = []
+    for node in nodes:
+        if _is_gradient(node) or not gone.isdisjoint(node.inputs):
+            gone.update(filter(None, node.outputs))
+        else:
+            kept.append(node)
+    return kept
+
+
 def _needed(nodes: Sequence[Node], outputs: Sequence[str]) -> list[Node]:
     """Nodes that an output depends on; all of them where no output is made by any node."""
     made = {output for node in nodes for output in node.outputs}
@@ -70,6 +82,11 @@ def _needed(nodes: Sequence[Node], outputs: Sequence[str]) -> list[Node]:
             wanted.update(node.inputs)
             kept.append(node)
     return kept[::-1]
+
+
+def _with_result(node: Node) -> Node:
+    """The node with a name for its first result, which may be left out where only others are read."""
+    return node if node.outputs[0] else replace(node, outputs=(f"{node.op}.0", *node.outputs[1:]))
 
 
 def _own(scope: MutableMapping[str, str]) -> MutableMapping[str, str]:
@@ -137,6 +154,7 @@ class _Flattener:
     ) -> None:
         """Nodes one after the other, sorted, each with the names of this scope."""
         own = _own(scope)
+        nodes = [_with_result(node) for node in nodes if any(node.outputs)]
         for node in nodes:
             for output in node.outputs:
                 if output and output in own:
@@ -179,7 +197,7 @@ class _Flattener:
     def inline(self, node: Node, function: Function, path: str) -> None:
         """A call: formal names stand for actual ones, everything inside gets names of its own."""
         self.inlined += len(function.nodes) + 1
-        label = node.name or node.op
+        label = node.name or f"{path}{node.op}"
         if self.inlined > MOST_NODES or path.count(CALL) > _DEEPEST:
             raise self.error(f"function `{node.op}` calls itself, or grows to more than {MOST_NODES:,} nodes")
         scope: dict[str, str] = {"": ""}

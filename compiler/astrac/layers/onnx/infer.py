@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from astrac.layers.onnx.facts import UNKNOWN, Facts, Inconsistent, Shape, Site, Value
 from astrac.layers.onnx.flat import ENDIF, ENDLOOP, ENDSCAN, LOOP, SCAN
-from astrac.layers.onnx.operators import operator
+from astrac.layers.onnx.operators import Kind, operator
 from astrac.layers.onnx.schema import infer as infer_by_schema
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TRIPPED = (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError)
 """What a row raises on a node with the wrong number or kind of operands: the file is wrong, not the row."""
+
+MISFIT = "its operands or attributes are not those of the operator"
 
 _ROUNDS = 4
 _LARGEST = 2**63 - 1
@@ -72,10 +74,12 @@ def _round(
         site = Site(node, facts)
         found = _values(site, flat.hints, symbols)
         for name, value in zip(node.outputs, found, strict=False):
+            if not name:
+                continue
             facts.note(name, carried.get(name, value) if carried else value)
             if (facts.sizes[name] or 0) > _LARGEST:
                 raise BadNode(site, "its result has more elements than any machine can count")
-        for name in node.outputs[len(found) :]:
+        for name in filter(None, node.outputs[len(found) :]):
             facts.note(name, UNKNOWN)
         if node.op in (LOOP, SCAN):
             begins[node.region] = node
@@ -95,12 +99,14 @@ def _values(site: Site, hints: Mapping[str, Signature], symbols: Mapping[str, in
         if marker is not None:
             return marker(site)
         if row is not None:
+            if not node.inputs and row.kind is not Kind.WORK:
+                raise Inconsistent("it reads nothing")
             return row.shape(site)
         return infer_by_schema(site) or [_hint(hints.get(name), symbols) for name in node.outputs]
     except Inconsistent as error:
         raise BadNode(site, str(error)) from None
     except TRIPPED:
-        raise BadNode(site, "its operands or attributes are not those of the operator") from None
+        raise BadNode(site, MISFIT) from None
 
 
 def _hint(signature: Signature | None, symbols: Mapping[str, int]) -> Value:
@@ -126,7 +132,7 @@ def _folder(flat: Flat, facts: Facts, numbers: Mapping[str, int]) -> Callable[[S
     def note(site: Site) -> None:
         node = site.node
         if node.op in FOLD:
-            if node.inputs[0] not in constants and data.get(node.inputs[0]) is None:
+            if not node.inputs or (node.inputs[0] not in constants and data.get(node.inputs[0]) is None):
                 return
         elif node.op not in SPECIAL:
             return

@@ -120,6 +120,8 @@ def _joined(node: Node, flows: Mapping[str, Flow], skipped: tuple[int, ...]) -> 
 
 def _gathered(node: Node, flows: Mapping[str, Flow], facts: Facts) -> Flow:
     """One constant index selects from a stack; several select rows of a table, which is an embedding's work."""
+    if len(node.inputs) < 2:
+        return None
     table, indices = flows.get(node.inputs[0]), flows.get(node.inputs[1])
     if table is None or indices is None:
         return None if table is None or table else indices
