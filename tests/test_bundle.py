@@ -112,6 +112,22 @@ def test_stale_traces_go_and_the_users_files_stay(tmp_path):
     assert names(tmp_path) == ["out"]
 
 
+def test_what_a_build_would_change_is_told_without_building(tmp_path):
+    out = tmp_path / "out"
+    assert bundle.write(of(3), out, copy=True).ok
+    assert list(bundle.differences(of(3), out)) == []
+    (out / "astra-sim-2/run.sh").write_text("b")
+    (out / "astra-sim-2/workload/x.1.et").unlink()
+    (out / "notes.txt").write_text("mine")
+    assert list(bundle.differences(of(2), out)) == [
+        ("astra-sim-2/workload/x.1.et", "missing"),
+        ("astra-sim-2/run.sh", "differs"),
+        ("astra-sim-2/workload/x.2.et", "stale"),
+        ("manifest.json", "differs"),
+    ]
+    assert len(list(bundle.differences(of(2), tmp_path / "nowhere"))) == 4
+
+
 def test_a_folder_without_our_manifest_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     result = bundle.write(of(2), tmp_path)
