@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnosed, Result, diagnostic
 from astrac.positioned import MAX_TEXT
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from astrac.targets.astra_sim_2.names import Names
 
 MAX_TRACE = 256 << 20
+MAX_RANKS = 1 << 20
 MAX_FINDINGS = 10
 """A folder of a thousand broken traces is told about by its first ones."""
 
@@ -35,10 +36,18 @@ def text(path: Path, files: Files | None = None) -> Source:
         raise Diagnosed(diagnostic("AS700", f"`{path}` is not UTF-8: byte {error.start}")) from None
 
 
-def traces(
-    files: Files, machine: Machine, groups: dict[int, ListedGroup], names: Names | None
-) -> Result[list[Program]]:
-    """The programs of all ranks; equal ones are one object, and a file with many names is read once."""
+class Traces(NamedTuple):
+    """The programs of all ranks, equal ones as one object, or errors; and advice about nodes."""
+
+    result: Result[list[Program]]
+    remarks: tuple[Diagnostic, ...]
+
+
+def traces(files: Files, machine: Machine, groups: dict[int, ListedGroup], names: Names | None) -> Traces:
+    """All of them; a file with many names is read once."""
+    if machine.npus > MAX_RANKS:
+        finding = diagnostic("AS700", f"{machine.npus} NPUs are more than {MAX_RANKS}")
+        return Traces(Result(None, (finding,)), ())
     decoder = Decoder(machine, groups, names)
     known: dict[object, Trace] = {}
     programs: list[Program] = []
@@ -52,20 +61,21 @@ def traces(
             missing.append(rank)
             continue
         except Diagnosed as stop:
-            found.append(stop.diagnostic)
-            if len(found) == MAX_FINDINGS:
-                break
-            continue
-        programs.append(trace.program)
+            trace = Result(None, (stop.diagnostic,))
+        if trace.value is not None:
+            programs.append(trace.value.program)
+        found += trace.diagnostics
+        if len(found) >= MAX_FINDINGS:
+            break
     if missing:
         named = files.workload.name
         first = f"`{named}.{missing[0]}.et` is missing"
         more = f", and {len(missing) - 1} others of {machine.npus}" if len(missing) > 1 else f" of {machine.npus}"
         found.insert(0, diagnostic("AS709", f"the trace {first}{more}"))
-    return Result(None, tuple(found)) if found else Result(programs)
+    return Traces(Result(None, tuple(found)) if found else Result(programs), decoder.remarks())
 
 
-def _trace(path: Path, files: Files, rank: int, decoder: Decoder, known: dict[object, Trace]) -> Trace:
+def _trace(path: Path, files: Files, rank: int, decoder: Decoder, known: dict[object, Trace]) -> Result[Trace]:
     status = path.stat()
     inode = (status.st_dev, status.st_ino)
     trace = known.get(inode)
@@ -74,13 +84,16 @@ def _trace(path: Path, files: Files, rank: int, decoder: Decoder, known: dict[ob
         digest = blake2b(data).digest()
         trace = known.get(digest)
         if trace is None:
-            trace = decoder.trace(data, rank, Source(str(path)))
+            read = decoder.trace(data, rank, Source(str(path)))
+            if read.value is None:
+                return read
+            trace = read.value
             if not trace.depends:
                 known[digest] = trace
         if not trace.depends:
             known[inode] = trace
     decoder.check_members(trace, rank, Source(str(path)))
-    return trace
+    return Result(trace)
 
 
 def _bytes(path: Path, inside: Path | None, limit: int) -> tuple[bytes, os.stat_result]:

@@ -10,7 +10,7 @@ from astrac.job import AxisGroup, Collective, ListedGroup, Receive, Send
 from astrac.source import Source
 from astrac.targets.astra_sim_2 import groups, keys
 from astrac.targets.astra_sim_2.decode import Decoder
-from astrac.targets.astra_sim_2.read import read_groups, read_machine, read_network
+from astrac.targets.astra_sim_2.read import read_groups, read_machine, read_memory, read_network
 from astrac.targets.trees import json_tree, yaml_tree
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def read_back(job: Job, texts: Mapping[str, str], numbering: groups.Numbering, t
     """
     network = _accepted(keys.NETWORK, read_network(yaml_tree(Source(keys.NETWORK, texts[keys.NETWORK]))))
     system, memory = (json_tree(Source(name, texts[name])) for name in (keys.SYSTEM, keys.MEMORY))
-    machine = _accepted(keys.SYSTEM, read_machine(network, system, memory, job.machine.queues))
+    remote = _accepted(keys.MEMORY, read_memory(memory))
+    machine = _accepted(keys.SYSTEM, read_machine(network, system, remote, job.machine.queues))
     if machine != job.machine:
         _differs(f"{keys.NETWORK}, {keys.SYSTEM} or {keys.MEMORY}")
     listed: dict[int, ListedGroup] = {}
@@ -62,7 +63,8 @@ def _read_traces(job: Job, decoder: Decoder, numbering: groups.Numbering, traces
     first = {members.program: next(job.ranks(members)) for members in reversed(job.classes)}
     for program, rank in first.items():
         artifact = of_rank[rank]
-        found = decoder.trace(b"".join(artifact.chunks()), rank, Source(artifact.path)).program.ops
+        trace = _accepted(artifact.path, decoder.trace(b"".join(artifact.chunks()), rank, Source(artifact.path)))
+        found = trace.program.ops
         meant = job.programs[program].ops
         if len(found) != len(meant):
             _differs(artifact.path)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from operator import itemgetter, lt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from astrac.diagnostics import Diagnosed, diagnostic
+from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
 from astrac.job import (
     Axis,
     AxisGroup,
@@ -22,18 +22,31 @@ from astrac.job import (
     Send,
     Store,
 )
+from astrac.source import Source
+from astrac.suggest import nearest
 from astrac.targets.astra_sim_2 import chakra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from astrac.job import Group, Op
-    from astrac.source import Source
     from astrac.targets.astra_sim_2.names import Names
 
 MAX_MESSAGE = 16 << 20
 MAX_NODES = 1 << 20
 """Different ones, of all traces together."""
+
+MAX_FINDINGS = 10
+"""Of one trace: a generator makes one mistake in every node."""
+
+ATTRIBUTES = (
+    "is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag",
+    "comm_priority", "involved_dim", "pg_name",
+)  # fmt: skip
+"""What ASTRA-sim looks for in a node; attributes by other names are for other readers."""
+
+ALIASES = {"comm_group": "pg_name", "process_group": "pg_name"}
+"""Names that other tools give to what ASTRA-sim wants under another."""
 
 _INTEGERS = frozenset(
     f"{name}_val"
@@ -82,6 +95,19 @@ class _Read(NamedTuple):
 _OP, _GROUP = itemgetter(0), itemgetter(1)
 
 
+@dataclass
+class _Remark:
+    """Advice, and how many nodes it is true of."""
+
+    message: str
+    source: Source
+    count: int = 0
+
+
+def _others(count: int) -> str:
+    return "" if count == 1 else f", and so {count - 1} other{'' if count == 2 else 's'}"
+
+
 class Trace(NamedTuple):
     """What a trace says.
 
@@ -109,22 +135,35 @@ class Decoder:
     machine: Machine
     groups: Mapping[int, ListedGroup]
     names: Names | None = None
+    _remarks: dict[tuple[str, str], _Remark] = field(default_factory=dict)
+    _forms: set[frozenset[str]] = field(default_factory=set)
     _read: dict[bytes, _Read] = field(default_factory=dict)
     _ops: dict[Op, Op] = field(default_factory=dict)
     _programs: dict[tuple[int, ...], Program] = field(default_factory=dict)
     _sets: dict[int, frozenset[int]] = field(default_factory=dict)
+    _source: Source = field(default_factory=lambda: Source(""))
 
-    def trace(self, data: bytes, rank: int, source: Source) -> Trace:
-        """The trace of a rank.
-
-        Raises:
-            Diagnosed: AS706 for what is no trace, AS707 for a node, AS714 for a group.
-        """
+    def trace(self, data: bytes, rank: int, source: Source) -> Result[Trace]:
+        """The trace of a rank, or AS706 for what is no trace, AS707 for nodes, AS714 for groups."""
+        self._source = source
         try:
             return self._trace(data, rank)
         except Diagnosed as stop:
-            found = stop.diagnostic
-            raise Diagnosed(diagnostic(found.code, found.message, source.whole(), hints=found.hints)) from None
+            return Result(None, (self._placed(stop.diagnostic),))
+
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """Advice about the nodes that were read: one a sort, at its first node."""
+        return tuple(
+            diagnostic(code, f"{remark.message}{_others(remark.count)}", remark.source.whole())
+            for (code, _), remark in self._remarks.items()
+        )
+
+    def _remark(self, code: str, topic: str, message: str) -> None:
+        """Advice about a node; of those on one topic the first is told, and how many."""
+        self._remarks.setdefault((code, topic), _Remark(message, self._source)).count += 1
+
+    def _placed(self, found: Diagnostic) -> Diagnostic:
+        return diagnostic(found.code, found.message, self._source.whole(), hints=found.hints)
 
     def check_members(self, trace: Trace, rank: int, source: Source) -> None:
         """AS714 when a rank takes part in a group that it is not in."""
@@ -138,14 +177,17 @@ class Decoder:
             self._sets[number] = frozenset(self.groups[number].members)
         return self._sets[number]
 
-    def _trace(self, data: bytes, rank: int) -> Trace:
+    def _trace(self, data: bytes, rank: int) -> Result[Trace]:
         first, *rest = messages(data) or [b""]
         _check_metadata(first)
         if not rest:
             raise Diagnosed(diagnostic("AS706", "the trace has no node: an idle rank needs one"))
         # Most messages have been seen on other ranks; what follows is a few passes at the speed of the interpreter.
         seen = list(map(self._read.get, rest))
-        reads = [self._node(rest[at], at, rank) if read is None else read for at, read in enumerate(seen)]
+        try:
+            reads = [self._node(rest[at], at, rank) if read is None else read for at, read in enumerate(seen)]
+        except Diagnosed:
+            return Result(None, self._refusals(rest, rank))
         depends = any(read is None and isinstance(reads[at].op, Send | Receive) for at, read in enumerate(seen))
         ops = list(map(_OP, reads))
         named = frozenset(map(_GROUP, reads)) - {0}
@@ -153,7 +195,19 @@ class Decoder:
         if key not in self._programs:
             _sort(ops)
             self._programs[key] = self._programs.setdefault(tuple(map(id, ops)), Program(tuple(ops)))
-        return Trace(self._programs[key], named, depends)
+        return Result(Trace(self._programs[key], named, depends))
+
+    def _refusals(self, rest: list[bytes], rank: int) -> tuple[Diagnostic, ...]:
+        """What is wrong with the nodes of a trace, once more and all of it."""
+        found: list[Diagnostic] = []
+        for at, message in enumerate(rest):
+            try:
+                self._node(message, at, rank)
+            except Diagnosed as stop:
+                found.append(self._placed(stop.diagnostic))
+                if len(found) == MAX_FINDINGS:
+                    break
+        return tuple(found)
 
     def _node(self, message: bytes, at: int, rank: int) -> _Read:
         read = self._read.get(message)
@@ -164,11 +218,24 @@ class Decoder:
             raise Diagnosed(diagnostic("AS706", f"message {at + 1} is no node"))
         if len(self._ops) > MAX_NODES:
             raise Diagnosed(diagnostic("AS700", f"the traces have more than {MAX_NODES} different nodes"))
-        op, group = self._op(_Node(node), rank)
+        parts = _Node(node)
+        self._check_attributes(parts)
+        op, group = self._op(parts, rank)
         read = _Read(self._ops.setdefault(op, op), group)
         if not isinstance(op, Send | Receive):  # those say something else on every rank, and are seldom seen twice
             self._read[message] = read
         return read
+
+    def _check_attributes(self, node: _Node) -> None:
+        """Attributes that ASTRA-sim would look for under another name."""
+        form = frozenset(node.attributes)
+        if form in self._forms:
+            return
+        for name in sorted(form.difference(ATTRIBUTES)):
+            meant = ALIASES.get(name) or nearest(name, ATTRIBUTES, 0.85)
+            if meant is not None and meant not in form:
+                raise node.refused(f"has an attribute `{name[:60]}`, which ASTRA-sim does not read", f"write `{meant}`")
+        self._forms.add(form)
 
     def _op(self, node: _Node, rank: int) -> tuple[Op, int]:
         kind = _TYPES.get(node.message.type)
@@ -182,7 +249,7 @@ class Decoder:
             "control": tuple(node.message.ctrl_deps),
             "host": bool(node.integer("is_cpu_op", 0)),
         }
-        if common["host"] and kind in (Send, Receive, Collective):
+        if common["host"] and kind in {Send, Receive, Collective}:
             raise node.refused("communicates, and has `is_cpu_op` true")
         if kind is Compute:
             return self._compute(node, common), 0
@@ -243,6 +310,12 @@ class Decoder:
         listed = self.groups.get(int(name))
         if listed is None:
             raise Diagnosed(diagnostic("AS714", f"{node.shown} names group {name}, which no group file defines"))
+        if len(listed.members) == 1:
+            raise Diagnosed(diagnostic("AS714", f"{node.shown} names group {name} of one NPU: it would never end"))
+        involved = node.attributes.get("involved_dim")
+        if involved is not None and not all(involved.bool_list.values):
+            message = f"{node.shown} names group {name}, so its `involved_dim` is not read"
+            self._remark("AS865", "involved_dim", message)
         recovered = None if self.names is None else self.names.communicator(listed)
         return recovered or listed, listed.id
 
@@ -276,9 +349,9 @@ class _Node:
         name = self.message.name
         return f"node {self.message.id}" + (f" `{name[:60]}`" if name else "")
 
-    def refused(self, what: str) -> Diagnosed:
+    def refused(self, what: str, *hints: str) -> Diagnosed:
         """AS707 about this node."""
-        return Diagnosed(diagnostic("AS707", f"{self.shown} {what}"))
+        return Diagnosed(diagnostic("AS707", f"{self.shown} {what}", hints=hints))
 
     def integer(self, name: str, missing: int | None = None) -> int:
         """An attribute that must be an integer of any kind; without `missing` it must be there."""

@@ -13,6 +13,8 @@ from astrac.targets import conform
 from astrac.targets.astra_sim_2 import keys
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from astrac.diagnostics import Diagnostic
     from astrac.positioned import Tree
 
@@ -55,15 +57,13 @@ def _uneven(tree: Tree) -> list[Diagnostic]:
 
 
 def read_machine(
-    dimensions: tuple[Dimension, ...], system: Tree, memory: Tree | None, queues: int = 1
+    dimensions: tuple[Dimension, ...] | None, system: Tree, remote: RemoteMemory | None, queues: int = 1
 ) -> Result[Machine]:
-    """system.json and memory.json on top of a network; no memory.json is a machine without remote memory."""
-    findings = conform.findings(system, "system")
-    if not findings:
-        findings = [*_short_lists(system, len(dimensions)), *_unmodelled(system)]
-    remote = Result(RemoteMemory()) if memory is None else _read_memory(memory)
-    findings += remote.diagnostics
-    if findings or remote.value is None:
+    """system.json on top of a network and a remote memory; nothing without a network, but what is wrong with it."""
+    findings = conform.findings(system, "system") or [*_mixed(system)]
+    if not findings and dimensions is not None:
+        findings = _short_lists(system, len(dimensions))
+    if findings or dimensions is None:
         return Result(None, tuple(findings))
     fields: dict[str, Any] = {
         attribute: system.value[key] for key, attribute in keys.SYSTEM_KEYS.items() if key in system.value
@@ -77,7 +77,18 @@ def read_machine(
     algorithms = {
         kind: tuple(system.value[key]) for kind, key in keys.IMPLEMENTATION_KEYS.items() if key in system.value
     }
-    return Result(Machine(dimensions, algorithms, memory=remote.value, queues=queues, **fields))
+    return Result(Machine(dimensions, algorithms, memory=remote or RemoteMemory(), queues=queues, **fields))
+
+
+def _mixed(system: Tree) -> Iterator[Diagnostic]:
+    """A word that lays one ring over all NPUs beside others."""
+    for key in keys.IMPLEMENTATION_KEYS.values():
+        words = system.value.get(key, [])
+        for at, word in enumerate(words):
+            if word.startswith("one") and len(words) > 1:
+                message = f"`{word}` runs over all NPUs, so it stands alone in `{key}`"
+                yield diagnostic("AS702", message, system.at(f"/{key}/{at}"))
+                break
 
 
 def _short_lists(system: Tree, dimensions: int) -> list[Diagnostic]:
@@ -96,7 +107,10 @@ def _short_lists(system: Tree, dimensions: int) -> list[Diagnostic]:
     ]
 
 
-def _unmodelled(system: Tree) -> list[Diagnostic]:
+def unmodelled(system: Tree) -> list[Diagnostic]:
+    """AS715 for what the simulator would do and a Machine does not say."""
+    if not isinstance(system.value, dict):
+        return []
     return [
         diagnostic("AS715", f"`{key}` is not modelled", system.at(f"/{key}"))
         for key, harmless in UNMODELLED.items()
@@ -104,7 +118,8 @@ def _unmodelled(system: Tree) -> list[Diagnostic]:
     ]
 
 
-def _read_memory(tree: Tree) -> Result[RemoteMemory]:
+def read_memory(tree: Tree) -> Result[RemoteMemory]:
+    """memory.json."""
     findings = conform.findings(tree, "memory")
     if findings:
         return Result(None, tuple(findings))
