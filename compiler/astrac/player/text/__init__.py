@@ -1,16 +1,16 @@
 """The engine of ASTRA-sim 1.0 (analytical backend): what a text job costs, to the cycle, without its NPUs.
 
-===========================  ==========================================================
+===========================  =====================================================
 section of the description   module
-===========================  ==========================================================
+===========================  =====================================================
 1 policies, dimensions       `loops.LEVELS`, `lanes.boundary`
 1 loops A to E               `loops`
 2 message time               `network`
 2 words of algorithms        `lanes`
 5 phases                     `phases`, `messages` (members that do not run in step), `trees`
 5 chunks                     `chunks`
-5 queues, priorities         `queues`, `engine`
-===========================  ==========================================================
+5 queues, priorities         `queues`, `engine`, `ties` (NPUs that choose differently)
+===========================  =====================================================
 """
 
 from __future__ import annotations

@@ -9,13 +9,13 @@ from heapq import heappop, heappush
 from struct import pack, unpack
 from typing import TYPE_CHECKING
 
-from astrac.player.text import loops
+from astrac.player.text import loops, ties
 from astrac.player.text.chunks import Planner, chunk_sizes
 from astrac.player.text.faults import Fault, PlayError
 from astrac.player.text.lanes import lanes
 from astrac.player.text.loops import Compute, Issue, Mark, Priority, Wait
 from astrac.player.text.phases import Duration, Endpoint, Phases
-from astrac.player.text.queues import Chunk, Queue, Tie
+from astrac.player.text.queues import Chunk, Queue
 from astrac.text_job import Stage, TextJob
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from astrac.job import Kind
     from astrac.player.text.phases import Term
+    from astrac.player.text.ties import Tie
 
 COMPUTE_LIMIT = 2**53
 HIGHEST = 100_000_000
@@ -187,12 +188,13 @@ class Engine:
         priority = self._priority(step.priority)
         collective = Issued(step.row, step.stage, work.kind, size, self.now)
         involved = self.involved[loops.levels(self.job.workload, step.row, step.stage)]
+        ending = ties.ending_first(self._queues.values(), self.now, self._scheduled)
         for part in chunk_sizes(size, self.job.system.splits) if size else ():
             phases = self.planner.plan(work.kind, involved, part)
             if not phases:
                 return
             collective.chunks += 1
-            self._enter(Chunk(len(self.issued), priority, phases))
+            self._enter(Chunk(len(self.issued), priority, phases), ending)
         self.issued.append(collective)
         self._running[step.row, step.stage] += 1
 
@@ -205,21 +207,11 @@ class Engine:
         self._counter += 1 if order == "LIFO" else -1
         return before
 
-    def _enter(self, chunk: Chunk) -> None:
+    def _enter(self, chunk: Chunk, ending: list[Chunk]) -> None:
         queue = self._queues[chunk.phase.queue]
-        self._note_tie(queue, chunk)
+        ties.note(queue, chunk, ending, self.now, self._scheduled)
         queue.insert(chunk, self.job.system.intra)
         self._fill(queue)
-
-    def _note_tie(self, queue: Queue, chunk: Chunk) -> None:
-        """Does one leave the queue in this cycle, by an event that was scheduled before the one that is happening?"""
-        for other in queue.running:
-            last_scheduled = other.end - other.phase.duration.tail[0]
-            if other.end == self.now and self._scheduled >= last_scheduled:
-                if queue.tie is None or queue.tie.cycle != self.now:
-                    queue.tie = Tie(self.now, list(queue.waiting), certain=self._scheduled > last_scheduled)
-                queue.tie.entered.append(chunk)
-                return
 
     def _fill(self, queue: Queue) -> None:
         """Start waiting chunks while slots are free."""
@@ -258,8 +250,8 @@ class Engine:
     def _end_phase(self, chunk: Chunk) -> None:
         """On to the next queue, or done."""
         left = self._queues[chunk.phase.queue]
-        if left.tie is not None and left.tie.cycle == self.now:
-            self._settle(left, left.tie)
+        if left.tie is not None and left.tie.cycle == self.now and ties.leaving_matters(left, left.tie):
+            raise self._apart(left.tie)
         left.running.remove(chunk)
         if not chunk.left:
             self._end_chunk(self.issued[chunk.collective])
@@ -270,14 +262,18 @@ class Engine:
         entered.insert(chunk, self.job.system.intra)
         self._fill(left)
         self._fill(entered)
+        tie = entered.tie
+        if (
+            tie is not None
+            and tie.cycle == self.now
+            and ties.arriving_matters(entered, tie, chunk, self.job.system.intra)
+        ):
+            raise self._apart(tie)
 
-    def _settle(self, queue: Queue, tie: Tie) -> None:
-        """Most NPUs take in the new chunks before the old one leaves, the last NPU after: they must choose alike."""
-        queue.tie = None
-        if tie.matters(queue):
-            reason = f"in cycle {self.now} collectives start while a chunk ends, and NPUs choose different chunks"
-            # With one slot, an NPU that has started another chunk than the rest waits for ever.
-            raise PlayError(Fault.CHOSEN_APART if self.slots == 1 and tie.certain else Fault.UNKNOWN, reason)
+    def _apart(self, tie: Tie) -> PlayError:
+        """With one slot, an NPU that has started another chunk than the rest waits for ever."""
+        reason = f"in cycle {self.now} collectives start while a chunk's phase ends, and NPUs choose different chunks"
+        return PlayError(Fault.CHOSEN_APART if self.slots == 1 and tie.certain else Fault.UNKNOWN, reason)
 
     def _end_chunk(self, collective: Issued) -> None:
         collective.chunks -= 1

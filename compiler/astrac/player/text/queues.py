@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from astrac.player.text.chunks import Phase
+    from astrac.player.text.ties import Tie
 
 
 @dataclass(slots=True, eq=False)
@@ -38,32 +39,14 @@ class Chunk:
         return self.phases[self.step]
 
     @property
+    def last_scheduled(self) -> float:
+        """When the event was scheduled with which a running one leaves its phase."""
+        return self.end - self.phase.duration.tail[0]
+
+    @property
     def left(self) -> int:
         """Phases after this one."""
         return len(self.phases) - self.step - 1
-
-
-@dataclass(slots=True)
-class Tie:
-    """In `cycle` chunks entered a queue that one left, and the order depends on the NPU.
-
-    Attributes:
-        cycle: when.
-        waiting: chunks that waited before.
-        certain: the order is known to depend on the NPU; else it may.
-        entered: the new ones, in order.
-    """
-
-    cycle: float
-    waiting: list[Chunk]
-    certain: bool
-    entered: list[Chunk] = field(default_factory=list)
-
-    def matters(self, queue: Queue) -> bool:
-        """Whether the slots that fall free go to other chunks when they do so before the new ones enter."""
-        free = sum(chunk.end == self.cycle for chunk in queue.running)
-        early = (self.waiting + self.entered)[:free]
-        return {id(chunk) for chunk in early} != {id(chunk) for chunk in queue.waiting[:free]}
 
 
 @dataclass(slots=True)
@@ -72,7 +55,7 @@ class Queue:
 
     Attributes:
         running, waiting: see there.
-        tie: chunks that entered in a cycle in which a running one may have left before, and those that waited then.
+        tie: see `ties`.
     """
 
     running: list[Chunk] = field(default_factory=list)
