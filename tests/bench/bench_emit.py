@@ -73,6 +73,7 @@ def main() -> None:
             written = bundle.write(result.value, Path(folder) / "out")
             assert written.ok, written.diagnostics
             end = time.perf_counter()
+            emit_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             back = read(Path(folder) / "out")
             known = time.perf_counter()
             assert back.value == job, back.diagnostics
@@ -85,7 +86,7 @@ def main() -> None:
         print(
             f"{name}: {nodes} nodes in {len(job.programs)} programs, {result.value.files} files, "
             f"{result.value.bytes / 1e6:.1f} MB; emit {emitted - start:.2f} s, write {end - emitted:.2f} s, "
-            f"read {known - end:.2f} s, without a manifest {foreign - start_foreign:.2f} s; {peak} MB"
+            f"read {known - end:.2f} s, without a manifest {foreign - start_foreign:.2f} s; {emit_peak} MB, {peak} MB with reading"
         )
 
 

@@ -43,7 +43,7 @@ def read_back(job: Job, texts: Mapping[str, str], numbering: groups.Numbering, t
         listed = _accepted(keys.GROUPS, read_groups(json_tree(Source(keys.GROUPS, texts[keys.GROUPS])), machine.npus))
     if {group.members: number for number, group in listed.items()} != numbering.ids:
         _differs(keys.GROUPS)
-    _read_traces(job, Decoder(machine, listed), numbering, traces)
+    _read_traces(job, listed, numbering, traces)
 
 
 def _accepted(name: str, result: Result[T]) -> T:
@@ -57,12 +57,15 @@ def _differs(what: str) -> NoReturn:
     raise Diagnosed(diagnostic("AS910", f"`{what}` does not read back as it was meant"))
 
 
-def _read_traces(job: Job, decoder: Decoder, numbering: groups.Numbering, traces: tuple[Artifact, ...]) -> None:
+def _read_traces(
+    job: Job, listed: dict[int, ListedGroup], numbering: groups.Numbering, traces: tuple[Artifact, ...]
+) -> None:
     """One trace of each program; all others are made of the same pieces."""
     of_rank = {rank: artifact for artifact in traces for rank in artifact.ranks}
     first = {members.program: next(job.ranks(members)) for members in reversed(job.classes)}
     for program, rank in first.items():
         artifact = of_rank[rank]
+        decoder = Decoder(job.machine, listed)  # one each: what it remembers is as large as the trace
         trace = _accepted(artifact.path, decoder.trace(b"".join(artifact.chunks()), rank, Source(artifact.path)))
         found = trace.program.ops
         meant = job.programs[program].ops

@@ -35,42 +35,43 @@ _Values: TypeAlias = "tuple[bytes, ...]"
 
 @dataclass(frozen=True)
 class _Template:
-    """An encoded Program.
+    """An encoded Program: before[0], length, nodes[0], a value, before[1], length, nodes[1], a value, ..., tail.
 
     Attributes:
-        parts: for each Node with a hole: the finished bytes before it, the Node's own bytes, the index of its hole.
+        before: the finished bytes before each Node with a hole.
+        nodes: the bytes of that Node up to its hole.
+        filled: which of `holes` it has.
         tail: the finished bytes after the last hole.
         holes: the distinct ones.
     """
 
-    parts: tuple[tuple[bytes, bytes, int], ...]
+    before: tuple[bytes, ...]
+    nodes: tuple[bytes, ...]
+    filled: tuple[int, ...]
     tail: bytes
     holes: tuple[_Hole, ...]
-    _layouts: dict[tuple[int, ...], tuple[bytes, ...]] = field(default_factory=dict, compare=False)
+    _lengths: dict[tuple[int, ...], list[bytes]] = field(default_factory=dict, compare=False)
 
     def pieces(self, values: _Values) -> list[bytes]:
         """The trace, to be joined."""
-        shared = self._layout(tuple(map(len, values)))
-        pieces = [b""] * (2 * len(shared) - 1)
-        pieces[::2] = shared
-        pieces[1::2] = [values[hole] for _, _, hole in self.parts]
+        pieces = [b""] * (4 * len(self.nodes) + 1)
+        pieces[:-1:4] = self.before
+        pieces[1::4] = self._lengths_for(tuple(map(len, values)))
+        pieces[2::4] = self.nodes
+        pieces[3::4] = [values[hole] for hole in self.filled]
+        pieces[-1] = self.tail
         return pieces
 
     def size(self, values: _Values) -> int:
         """Of the trace, without making it."""
         return sum(map(len, self.pieces(values)))
 
-    def _layout(self, lengths: tuple[int, ...]) -> tuple[bytes, ...]:
-        """The pieces between holes of these lengths."""
-        if lengths not in self._layouts:
-            self._layouts[lengths] = (
-                *(
-                    before + chakra.varint(len(node) + lengths[hole]) + node  # the length leads the Node
-                    for before, node, hole in self.parts
-                ),
-                self.tail,
-            )
-        return self._layouts[lengths]
+    def _lengths_for(self, sizes: tuple[int, ...]) -> list[bytes]:
+        """The length that leads each Node, when the holes' values have these sizes; there are few different sizes."""
+        if sizes not in self._lengths:
+            nodes = zip(self.nodes, self.filled, strict=True)
+            self._lengths[sizes] = [chakra.varint(len(node) + sizes[hole]) for node, hole in nodes]
+        return self._lengths[sizes]
 
 
 def artifacts(job: Job, numbering: groups.Numbering, path: str) -> Iterator[Artifact]:
@@ -104,7 +105,9 @@ def _chunks(template: _Template, values: _Values) -> Iterator[bytes]:
 
 def _encode(program: Program, dimensions: int) -> _Template:
     finished = bytearray(chakra.framed(chakra.metadata()))
-    parts: list[tuple[bytes, bytes, int]] = []
+    before: list[bytes] = []
+    nodes: list[bytes] = []
+    filled: list[int] = []
     holes: dict[_Hole, int] = {}
     for op in program.ops:
         node = chakra.node(op)
@@ -113,10 +116,12 @@ def _encode(program: Program, dimensions: int) -> _Template:
         hole = _hole(op)
         if hole is None:
             finished += chakra.framed(node)
-        else:
-            parts.append((bytes(finished), node, holes.setdefault(hole, len(holes))))
-            finished.clear()
-    return _Template(tuple(parts), bytes(finished), tuple(holes))
+            continue
+        before.append(bytes(finished))
+        nodes.append(node)
+        filled.append(holes.setdefault(hole, len(holes)))
+        finished.clear()
+    return _Template(tuple(before), tuple(nodes), tuple(filled), bytes(finished), tuple(holes))
 
 
 def _involved(group: Group, dimensions: int) -> tuple[bool, ...]:
