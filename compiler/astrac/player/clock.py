@@ -26,7 +26,7 @@ class Clock:
         now: the current tick, ns.
         calls: tick -> what happens there, in order.
         own: owner -> tick -> the owner's own events there, in order.
-        fault: whether the simulator has written to freed memory (`messages.Member.fault`).
+        fault: what the simulator has done with freed memory; None = nothing (section 6.3).
         limit: calls that may still happen; a play that needs more is given up.
     """
 
@@ -34,7 +34,7 @@ class Clock:
         self.now = 0
         self.calls: dict[int, list[Call]] = {}
         self.own: dict[Any, dict[int, list[Call]]] = defaultdict(dict)
-        self.fault = False
+        self.fault: str | None = None
         self.limit = limit
         self._ticks: list[int] = []
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from astrac.job import Kind
 from astrac.player.clock import Clock
 from astrac.player.messages import ITINERARIES, Walk
+from astrac.player.network import FREED_PACKET
 from astrac.player.phases import Family
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class _Mirror:
             self.clock.after_own(self, self._endpoint, _Mirror._reduce, self, (reduction, done, owner, argument))
 
     def fault(self) -> None:
-        self.clock.fault = True
+        self.clock.fault = FREED_PACKET
 
     def _reduce(self, bundle: tuple[int, Callable[[Any, Any], None], Any, Any]) -> None:
         reduction, done, owner, argument = bundle
@@ -214,4 +215,4 @@ def _replayed(network: Network, phase: Phase) -> Duration | None:
     mirror.clock.play()
     if mirror.end is None:
         return None
-    return Duration(mirror.end - 1, network.endpoint(group=phase.circle.listed), mirror.clock.fault)
+    return Duration(mirror.end - 1, network.endpoint(group=phase.circle.listed), mirror.clock.fault is not None)

@@ -13,7 +13,7 @@ from astrac.player.everyone import Everyone
 from astrac.player.network import Broken, Network, TooMuch
 from astrac.player.phases import startup
 from astrac.player.playback import Playback
-from astrac.player.representatives import FAULT, Representatives, Undecided
+from astrac.player.representatives import Representatives, Undecided
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,8 @@ def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Playback:
             if settled is not None:
                 return settled
         return Playback(job.axes, played.played(trace=trace), doubt=played.unsettled or played.doubt)
+    except TooMuch:
+        return Playback(job.axes, fails="too many events to play them all: not known")
     except Broken as broken:
         return Playback(job.axes, fails=str(broken))
 
@@ -68,7 +70,7 @@ def _settled(job: Job, *, trace: bool) -> Playback | None:
         every.play()
     except TooMuch:
         return None
-    return Playback(job.axes, every.played(trace=trace), doubt=FAULT if every.clock.fault else None)
+    return Playback(job.axes, every.played(trace=trace), doubt=every.clock.fault)
 
 
 def play_congested(job: Job, *, trace: bool = False) -> Playback:
@@ -80,7 +82,7 @@ def play_congested(job: Job, *, trace: bool = False) -> Playback:
         return Playback(job.axes, fails="too many messages to play them all through congested links: not known")
     except Broken as broken:
         return Playback(job.axes, fails=str(broken))
-    return Playback(job.axes, every.played(trace=trace), doubt=FAULT if every.clock.fault else None)
+    return Playback(job.axes, every.played(trace=trace), doubt=every.clock.fault)
 
 
 BACKENDS: dict[str, Callable[..., Playback]] = {

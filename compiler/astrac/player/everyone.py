@@ -10,12 +10,12 @@ from collections import defaultdict, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from astrac.job import Box, Collective, Load, Receive, Send, Store
+from astrac.job import Box, Collective, Load, MemoryType, Receive, Send, Store
 from astrac.player.clock import Clock
 from astrac.player.desk import Desk, Script
 from astrac.player.groups import involved, members, programs_of_ranks
 from astrac.player.messages import FreeWires, Post
-from astrac.player.network import Broken, Network
+from astrac.player.network import FREED_REQUEST, Broken, Network
 from astrac.player.phases import course, startup
 from astrac.player.playback import Played
 from astrac.player.prices import SKIPPED, lasting, memory_queue, memory_time, on_device
@@ -55,6 +55,11 @@ class _Rank:
         self.odd = False
         self._play = play
 
+    @property
+    def done(self) -> bool:
+        """Whether the simulator has declared it finished."""
+        return self.finish is not None
+
     def round(self) -> None:
         """Issues what can be issued, then looks whether all is done."""
         while (number := self.desk.take()) is not None:
@@ -66,17 +71,17 @@ class _Rank:
 
     def end(self, number: int) -> None:
         """A node has ended."""
-        if self.finish is not None:
-            return
         self.spans[number] = (self.spans[number][0], self._play.clock.now)
         self.open.discard(number)
         self.desk.end(number)
         self.round()
+        if self.done and isinstance(self.desk.script.ops[number], Load | Store):
+            self._play.finished_by_memory()
 
     def end_by_message(self, number: int) -> None:
         """A send or receive has ended, out of the network's own event."""
         self.end(number)
-        if self.finish is not None and self.odd:
+        if self.done and self.odd:
             raise Broken(
                 f"the last event of rank {self.number}, which has a host or memory node, is a send or receive: "
                 "the simulator aborts in its statistics"
@@ -167,6 +172,11 @@ class Everyone:
         else:
             rank.device += time if on_device(self.job.machine, op) else 0
             self.clock.after_own(rank.station, time, _Rank.end, rank, number)
+
+    def finished_by_memory(self) -> None:
+        """The memory's own event of a node's end follows the rank's last, and reads what that has freed."""
+        if self.job.machine.memory.type is MemoryType.PER_NODE:
+            self.clock.fault = FREED_REQUEST
 
     def _collective(self, rank: _Rank, number: int, op: Collective) -> None:
         dimensions = involved(op.group)

@@ -99,7 +99,7 @@ def apart(
     clock.play()
     if len(ends) < len(ranks):
         raise Broken(f"{course.kind.name} never completes on {len(ranks) - len(ends)} of its {len(ranks)} ranks")
-    return Ends(tuple(ends[rank] + shift for rank in ranks), clock.fault)
+    return Ends(tuple(ends[rank] + shift for rank in ranks), clock.fault is not None)
 
 
 def _start(setting: tuple[Station, Course, dict[int, int]], _argument: None) -> None:

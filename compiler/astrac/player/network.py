@@ -37,6 +37,11 @@ class TooMuch(Exception):  # noqa: N818 - a finding, not an error
     """A play would cost more than it may; the answer is not known."""
 
 
+FREED_PACKET = "the simulator writes to a freed packet (M1: windows of direct, slow reductions): it may abort"
+FREED_REQUEST = "the simulator reads a freed memory request as a rank finishes: it may crash"
+"""Defects of its memory: the figures hold if it survives them."""
+
+
 class Link(NamedTuple):
     """What one message travels: the one dimension that is charged, and the hops in it."""
 

@@ -74,7 +74,9 @@ class Playback:
         return max((played.cycles for played in self.classes), default=0)
 
     def runs(self) -> tuple[Run, ...]:
-        """Cycles and exposed communication of all ranks, ascending, in runs as long as they can be."""
+        """Cycles and exposed communication of all ranks, ascending, in runs as long as they can be; () when it fails."""
+        if not self.classes:
+            return ()
         boxes = [(box, (played.cycles, played.exposed)) for played in self.classes for box in played.boxes]
         parts = self._parts(len(self.axes) - 1, 0, boxes)
         runs = []

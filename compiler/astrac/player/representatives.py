@@ -15,7 +15,7 @@ from astrac.player.clock import Clock
 from astrac.player.desk import Desk, Script
 from astrac.player.groups import involved
 from astrac.player.members import EVENTS_A_MESSAGE, messages
-from astrac.player.network import Broken
+from astrac.player.network import FREED_PACKET, Broken
 from astrac.player.phases import course
 from astrac.player.playback import Played
 from astrac.player.prices import SKIPPED, memory_queue, on_device
@@ -35,9 +35,6 @@ MEMBER_EVENTS = 3_000_000
 """Events that one collective played member by member may cost."""
 
 
-FAULT = (
-    "the simulator writes to freed memory here (windows of direct, slow reductions): it may abort, or go on as if not"
-)
 TIE = "chunks of collective {} enter a queue in one tick, and only the ranks' numbering says which first"
 
 
@@ -361,7 +358,7 @@ class Representatives:
 
     def _note(self, fault: bool) -> None:
         if fault:
-            self.doubt = FAULT
+            self.doubt = FREED_PACKET
 
     def _finish(self, actor: Actor, time: int, tail: int) -> None:
         assert actor.meeting is not None

@@ -6,6 +6,7 @@ from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
 from astrac.player.messages import ITINERARIES, Climb, TreeNode, Walk
+from astrac.player.network import FREED_PACKET
 from astrac.player.phases import Family
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ class Stream:
 
     def fault(self) -> None:
         """See `messages.Member`."""
-        self._station.clock.fault = True
+        self._station.clock.fault = FREED_PACKET
 
     def send(self, index: int, size: int) -> None:
         """See `messages.Member`."""
