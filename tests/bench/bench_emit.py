@@ -86,7 +86,8 @@ def main() -> None:
         print(
             f"{name}: {nodes} nodes in {len(job.programs)} programs, {result.value.files} files, "
             f"{result.value.bytes / 1e6:.1f} MB; emit {emitted - start:.2f} s, write {end - emitted:.2f} s, "
-            f"read {known - end:.2f} s, without a manifest {foreign - start_foreign:.2f} s; {emit_peak} MB, {peak} MB with reading"
+            f"read {known - end:.2f} s, without a manifest {foreign - start_foreign:.2f} s; "
+            f"{emit_peak} MB, {peak} MB with reading"
         )
 
 
