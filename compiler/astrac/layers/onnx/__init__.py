@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from astrac.source import Span
 
 ZOO = "zoo:"
+
+_LONGEST = 1000
+"""Characters of a message."""
 
 
 def read_model(
@@ -62,13 +66,23 @@ def read_model(
     """
     try:
         with _collector_paused():
-            return _read(name, source, bind or {}, inputs or {}, batch, ties, strict, span)
+            model, found = _read(name, source, bind or {}, inputs or {}, batch, ties, strict, span)
+        return Result(model, tuple(map(_printable, found)))
     except Diagnosed as error:
-        return Result(None, (error.diagnostic,))
+        return Result(None, (_printable(error.diagnostic),))
     except BadNode as error:
         node = error.node
         message = f"the model `{name}` cannot run: `{shown(node)}` ({node.op}) does not fit: {error}"
-        return Result(None, (diagnostic("AS611", message, span),))
+        return Result(None, (_printable(diagnostic("AS611", message, span)),))
+
+
+def _printable(finding: Diagnostic) -> Diagnostic:
+    """One line of bounded length, whatever the names in the file are made of."""
+    message, *hints = (
+        "".join(letter if letter.isprintable() else "?" for letter in text[:_LONGEST])
+        for text in (finding.message, *finding.hints)
+    )
+    return replace(finding, message=message, hints=tuple(hints))
 
 
 @contextmanager

@@ -20,6 +20,11 @@ def broadcast_all(site: Site) -> Values:
     return like(site, broadcast(*(site.shape(index) for index in range(len(site.node.inputs)))))
 
 
+def broadcast_at(left: int, right: int) -> Rule:
+    """A rule for an operator of two operands that are these inputs."""
+    return lambda site: like(site, broadcast(site.shape(left), site.shape(right)), left)
+
+
 def compare(site: Site) -> Values:
     """As `broadcast_all`, of truth values."""
     return (broadcast_all(site)[0]._replace(dtype="bool"),)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from astrac.layers.onnx.products import Products
 
 _BOOKKEEPING = frozenset({"int64", "int32", "uint64", "uint32", "bool", "string", "int16", "uint16"})
-_UNKNOWN = Operator(lambda _site: (), Kind.WORK)
+UNKNOWN_OPERATOR = Operator(lambda _site: (), Kind.WORK)
+"""Stands for the row of an operator that the table does not have."""
 
 
 @dataclass(slots=True)
@@ -100,6 +101,7 @@ class _Drafter:
         self.sources: dict[str, tuple[int, ...]] = {}
         self.storage: dict[str, str] = {}
         self.maker: dict[str, Draft] = {}
+        self.results = frozenset(flat.outputs)
         self.readers: dict[str, list[Node]] = {}
         for node in flat.nodes:
             for name in node.inputs:
@@ -121,11 +123,11 @@ class _Drafter:
             return
         row = operator(node.domain, node.op)
         if row is None:
-            row = _UNKNOWN
+            row = UNKNOWN_OPERATOR
             self.unknown.setdefault(f"{node.domain}:{node.op}" if node.domain else node.op, []).append(node)
         dtype = self.facts.values[node.outputs[0]].dtype if node.outputs[0] else None
         if row.kind is Kind.VIEW or row.kind is Kind.SHAPE or (dtype in _BOOKKEEPING and row.products is None):
-            self.pass_on(node, data[:1] if row.kind is Kind.VIEW else data)
+            self.pass_on(node, data[:1] if row.kind is Kind.VIEW and not row.merges else data)
         elif not (node.op == "Add" and self.is_bias(node, data)):
             self.add(node, row, data)
 
@@ -167,7 +169,7 @@ class _Drafter:
                 if index < len(node.inputs):
                     found = parameters(self.flows.get(node.inputs[index]), self.stored, bias=bias)
                     group += [origin for origin in found if self.is_trained(origin, node.inputs[index])]
-        if node.op == "Gather" and made.weights and not self.is_embedding(node, made.weights[0]):
+        if row.table and row.kind is Kind.MOVE and made.weights and not self.is_embedding(node, made.weights[0]):
             made.weights.clear()
         if row.any_constant and learned_before:
             self.constant_operand(made, data)
@@ -200,12 +202,21 @@ class _Drafter:
             if not found or not shape or elements(shape) == 1 or BUFFER.search(found[0].alias or found[0].root):
                 continue
             wide = [extent for extent in shape if extent != 1]
+            if len(wide) == 1 and self.is_mask(node, data):
+                continue
             if len(wide) == 1:
                 made.weights += found
                 self.freeze_before(node, data)
             elif self.is_table(node, shape, wide, data):
                 made.weights += found
                 made.doubtful = True
+
+    def is_mask(self, node: Node, data: list[str]) -> bool:
+        """Whether a vector is added to the scores of an attention: it hides keys that are padding."""
+        maker = self.maker.get(data[0]) if node.op == "Add" and data else None
+        while maker is not None and maker.row.any_constant and not maker.weights and len(maker.sources) == 1:
+            maker = self.rows[maker.sources[0]]
+        return maker is not None and maker.row.products is not None and not maker.weights
 
     def is_table(self, node: Node, shape: Shape, wide: list[int | None], data: list[str]) -> bool:
         """A constant of several axes: positions that are added, or a norm's scale over several axes; no square mask."""
@@ -230,7 +241,7 @@ class _Drafter:
 
     def is_read_once(self, name: str) -> bool:
         """Whether one node reads a value, and the user of the model does not."""
-        return len(self.readers[name]) == 1 and name not in self.flat.outputs
+        return len(self.readers[name]) == 1 and name not in self.results
 
     def is_bias(self, node: Node, data: list[str]) -> bool:
         """Folds an `Add` into the product before it, where it is that product's bias."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from astrac.layers.onnx.facts import UNKNOWN, Facts, Inconsistent, Shape, Site, Value
 from astrac.layers.onnx.flat import ENDIF, ENDLOOP, ENDSCAN, LOOP, SCAN
-from astrac.layers.onnx.operators import Kind, operator
+from astrac.layers.onnx.operators import operator
 from astrac.layers.onnx.schema import infer as infer_by_schema
 
 if TYPE_CHECKING:
@@ -99,8 +99,6 @@ def _values(site: Site, hints: Mapping[str, Signature], symbols: Mapping[str, in
         if marker is not None:
             return marker(site)
         if row is not None:
-            if not node.inputs and row.kind is not Kind.WORK:
-                raise Inconsistent("it reads nothing")
             return row.shape(site)
         return infer_by_schema(site) or [_hint(hints.get(name), symbols) for name in node.outputs]
     except Inconsistent as error:

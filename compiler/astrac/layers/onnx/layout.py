@@ -119,10 +119,19 @@ def transpose(site: Site) -> Values:
 
 def concat(site: Site) -> Values:
     """Sum along the axis; elsewhere any known extent speaks for all."""
-    shapes = [site.shape(index) for index in range(len(site.node.inputs))]
+    return _joined(site, range(len(site.node.inputs)))
+
+
+def concat_triples(site: Site) -> Values:
+    """Scale and zero point of the result, then each operand with its own (`QLinearConcat`)."""
+    return _joined(site, range(2, len(site.node.inputs), 3))
+
+
+def _joined(site: Site, operands: Sequence[int]) -> Values:
+    shapes = [site.shape(index) for index in operands]
     known = [shape for shape in shapes if shape is not None]
     if not known:
-        return like(site, None)
+        return like(site, None, operands[0])
     rank = len(known[0])
     if any(len(shape) != rank for shape in known):
         raise Inconsistent(f"operands {', '.join(map(text, known))} differ in rank")
@@ -132,7 +141,7 @@ def concat(site: Site) -> Values:
     ]
     along = [None if shape is None else shape[axis] for shape in shapes]
     result[axis] = None if None in along else sum(along)  # type: ignore[arg-type]
-    return like(site, tuple(result))
+    return like(site, tuple(result), operands[0])
 
 
 def agreed(extents: Sequence[int | None], shapes: Sequence[Shape] = ()) -> int | None:

@@ -38,6 +38,8 @@ def load(name: str, source: Path | bytes, span: Span | None) -> File:
     if isinstance(source, bytes):
         return _load(name, source, span)
     try:
+        if not source.is_file() and source.exists():
+            raise Diagnosed(diagnostic("AS601", f"cannot read the model `{name}`: it is no regular file", span))
         with source.open("rb") as handle:
             if source.stat().st_size == 0:
                 return _load(name, b"", span)

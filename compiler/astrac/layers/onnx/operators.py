@@ -59,6 +59,7 @@ class Operator:
         flops: FLOPs that are not multiply-accumulates, an element of the largest operand; for pools of the result, and
             a position of the window.
         keep: what backward needs.
+        merges: the values come from all inputs; a view or copy takes them from the first alone.
         any_constant: a constant among the operands is a trained scale or shift (elementwise arithmetic).
         table: rows of the weight are selected, so only those are read.
         packed: numbers in the weight where its shape does not say (bits packed into bytes).
@@ -72,6 +73,7 @@ class Operator:
     products: Callable[[Site], Products] | None = None
     flops: int = 0
     keep: Keep = Keep.NOTHING
+    merges: bool = False
     any_constant: bool = False
     table: bool = False
     packed: Callable[[Site], int] | None = None
@@ -151,7 +153,7 @@ def _projected(auxiliary: tuple[int, ...]) -> Operator:
 _GEMM = Operator(arithmetic.gemm, weights=(1, 0), biases=(2,), products=products.gemm(), keep=Keep.OPERANDS)
 _SUM = Operator(arithmetic.broadcast_all, flops=1, any_constant=True)
 _CHOICE = Operator(arithmetic.broadcast_all, flops=1, keep=Keep.INPUTS)
-_MOVE = Operator(layout.same, Kind.MOVE)
+_SCATTER = Operator(layout.same, Kind.MOVE, merges=True)
 _RARE = Operator(schema.infer, flops=1, keep=Keep.INPUTS)
 
 OPERATORS: dict[str, Operator] = {
@@ -174,6 +176,9 @@ OPERATORS: dict[str, Operator] = {
     "QLinearMatMul": _matmul(0, 3, auxiliary=(1, 2, 4, 5, 6, 7)),
     "MatMulNBits": _packed(biases=(5,)),
     "MatMulBnb4": _packed(biases=()),
+    "MoE": Operator(
+        layout.same, weights=(2, 4, 6), biases=(3, 5, 7), products=products.experts, flops=5, keep=Keep.INPUTS
+    ),
     "Einsum": Operator(arithmetic.einsum, weights=(1, 0, 2, 3), products=products.einsum, keep=Keep.OPERANDS),
     "RNN": _recurrent(1),
     "GRU": _recurrent(3),
@@ -210,6 +215,7 @@ OPERATORS: dict[str, Operator] = {
     **_rows("BitShift BitwiseAnd BitwiseOr BitwiseXor", Operator(arithmetic.broadcast_all, flops=1)),
     **_rows("IsInf IsNaN Not", Operator(arithmetic.truth, flops=1)),
     **_rows("BiasGelu FastGelu", Operator(layout.same, weights=(1,), flops=8, keep=Keep.INPUTS)),
+    **_rows("BiasSoftmax BiasDropout", Operator(layout.same, flops=6, keep=Keep.OUTPUT)),
     "BiasAdd": Operator(layout.same, weights=(1,), flops=2),
     "BiasSplitGelu": Operator(arithmetic.gated, weights=(1,), flops=6, keep=Keep.INPUTS),
     "PRelu": Operator(layout.same, weights=(1,), flops=2, keep=Keep.INPUTS),
@@ -242,6 +248,11 @@ OPERATORS: dict[str, Operator] = {
     "QuantizeLinear": Operator(arithmetic.quantise, Kind.MOVE, auxiliary=(1, 2), flops=2),
     "DequantizeLinear": Operator(arithmetic.dequantise, Kind.MOVE, auxiliary=(1, 2), flops=2),
     "DynamicQuantizeLinear": Operator(arithmetic.dynamic_quantise, flops=4),
+    **_rows("QLinearAdd QLinearMul", Operator(arithmetic.broadcast_at(0, 3), auxiliary=(1, 2, 4, 5, 6, 7), flops=3)),
+    **_rows("QLinearSigmoid QLinearLeakyRelu QLinearSoftmax", Operator(layout.same, auxiliary=(1, 2, 3, 4), flops=6)),
+    "QLinearAveragePool": Operator(spatial.pool, auxiliary=(1, 2, 3, 4), flops=1),
+    "QLinearGlobalAveragePool": Operator(spatial.global_pool, auxiliary=(1, 2, 3, 4), flops=1),
+    "QLinearConcat": Operator(layout.concat_triples, Kind.MOVE, merges=True),
     # Views.
     "Reshape": Operator(layout.reshape, Kind.VIEW),
     "Flatten": Operator(layout.flatten, Kind.VIEW),
@@ -249,24 +260,25 @@ OPERATORS: dict[str, Operator] = {
     "Unsqueeze": Operator(layout.unsqueeze, Kind.VIEW),
     **_rows("Identity Optional OptionalGetElement", Operator(layout.identity, Kind.VIEW)),
     "SequenceAt": Operator(extents.sequence_at, Kind.VIEW),
-    "SequenceConstruct": Operator(extents.sequence_construct, Kind.VIEW),
-    "SequenceInsert": Operator(extents.sequence_insert, Kind.VIEW),
+    "SequenceConstruct": Operator(extents.sequence_construct, Kind.VIEW, merges=True),
+    "SequenceInsert": Operator(extents.sequence_insert, Kind.VIEW, merges=True),
     # Copies.
     "Transpose": Operator(layout.transpose, Kind.MOVE),
-    "Concat": Operator(layout.concat, Kind.MOVE, any_constant=True),
+    "Concat": Operator(layout.concat, Kind.MOVE, merges=True, any_constant=True),
     "Split": Operator(layout.split, Kind.MOVE),
     "SplitToSequence": Operator(extents.split_to_sequence, Kind.MOVE),
     "Slice": Operator(layout.slice_, Kind.MOVE),
     "Gather": Operator(layout.gather, Kind.MOVE, weights=(0,), table=True),
-    "GatherElements": Operator(layout.gather_elements, Kind.MOVE),
-    "GatherND": Operator(layout.gather_nd, Kind.MOVE),
+    "GatherElements": Operator(layout.gather_elements, Kind.MOVE, weights=(0,), table=True),
+    "GatherND": Operator(layout.gather_nd, Kind.MOVE, weights=(0,), table=True),
     "Expand": Operator(layout.expand, Kind.MOVE),
     "Tile": Operator(layout.tile, Kind.MOVE),
     "Pad": Operator(layout.pad, Kind.MOVE, auxiliary=(2,)),
     "DepthToSpace": Operator(spatial.depth_to_space, Kind.MOVE),
     "SpaceToDepth": Operator(spatial.space_to_depth, Kind.MOVE),
     "OneHot": Operator(extents.one_hot, Kind.MOVE, auxiliary=(2,)),
-    **_rows("Scatter ScatterElements ScatterND ReverseSequence TensorScatter", _MOVE),
+    "ReverseSequence": Operator(layout.same, Kind.MOVE),
+    **_rows("Scatter ScatterElements ScatterND TensorScatter", _SCATTER),
     "Resize": Operator(spatial.resize, auxiliary=(1, 2, 3), flops=7),
     "Upsample": Operator(spatial.resize, auxiliary=(1,), flops=1),
     "TopK": Operator(extents.top_k, flops=1),

@@ -131,6 +131,18 @@ def recurrent(gates: int) -> Callable[[Site], Products]:
     return rule
 
 
+def experts(site: Site) -> Products:
+    """`MoE`: each token sees `k` experts, of two matrices or three; the first axis of a weight counts the experts."""
+    weights = [site.shape(index) for index in (2, 4, 6) if site.has(index)]
+    shapes = known(site.shape(), *weights)
+    if shapes is None:
+        return None
+    data, *matrices = shapes
+    active, tokens, hidden = site.number("k", 1), prod(data[:-1]), data[-1]
+    inner = [prod(matrix[1:]) // hidden for matrix in matrices]
+    return [Product(active, tokens, width, hidden) for width in inner]
+
+
 def n_bits(site: Site) -> Products:
     """`MatMulNBits`: K and N are attributes, the weight is packed."""
     shapes = known(site.shape())

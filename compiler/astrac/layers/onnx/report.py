@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
+from astrac.layers.onnx.drafts import UNKNOWN_OPERATOR
 from astrac.layers.onnx.facts import UNKNOWN, elements
-from astrac.layers.onnx.names import CALL, is_anonymous, shown
+from astrac.layers.onnx.names import is_anonymous, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,8 +35,7 @@ def refuse(name: str, bound: Bound, flat: Flat, drafts: Drafts, table: Rows, spa
         region = row.node.region
         while flat.regions[region].parent and flat.regions[flat.regions[region].parent].kind != "graph":
             region = flat.regions[region].parent
-        loop = flat.regions[region].node.replace(CALL, "/")
-        message = f"{subject}: how often `{loop}` runs is decided at run time"
+        message = f"{subject}: how often `{flat.regions[region].node}` runs is decided at run time"
         hint = f"bind the trip count: `bind {{ {flat.regions[region].count or 'NAME'}: N }}`, if it is an input"
         raise Diagnosed(diagnostic("AS615", message, span, hints=(hint,)))
     if bound.open:
@@ -98,8 +98,9 @@ def notes(
         *_newer(name, file, source, span),
         *_external(name, source, file, span),
     ]
-    if table.holes:
-        labels = [f"`{table.layers[index].name}` ({table.layers[index].op})" for index in table.holes]
+    counted = [table.layers[index] for index in table.holes if drafts.rows[index].row is not UNKNOWN_OPERATOR]
+    if counted:
+        labels = [f"`{layer.name}` ({layer.op})" for layer in counted]
         message = f"the extents of {_some(labels)} in `{name}` are unknown: their FLOPs and bytes are left out"
         found.append(diagnostic("AS616" if strict else "AS835", message, span))
     if flat.gradients:
@@ -120,9 +121,15 @@ def _unknown(name: str, drafts: Drafts, code: str, span: Span | None) -> Iterato
     for op, nodes in drafts.unknown.items():
         weights = {item: drafts.stored[item] for node in nodes for item in node.inputs if item in drafts.stored}
         count = sum(elements(constant.shape) or 0 for constant in weights.values() if "float" in constant.dtype)
+        count += sum(_floats(value) for node in nodes for value in node.attributes.values())
         left = f"its FLOPs and {count:,} numbers in its weights are left out" if count else "its FLOPs are left out"
         places = f"`{shown(nodes[0])}`" + (f" and {len(nodes) - 1} more" if len(nodes) > 1 else "")
         yield diagnostic(code, f"operator `{op}` in `{name}` is unknown ({places}): {left}", span)
+
+
+def _floats(attribute: object) -> int:
+    """Numbers in a list of floats: coefficients that an operator holds itself."""
+    return sum(isinstance(item, float) for item in attribute) if isinstance(attribute, tuple) else 0
 
 
 def _ties(drafts: Drafts, table: Rows, span: Span | None) -> Iterator[Diagnostic]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     Key: TypeAlias = tuple[str, str, str]
     """What makes a tensor a parameter of its own: see `_key`."""
 
+_MOST = 2**63
+"""Iterations that anybody can mean."""
+
 _COUNTED = frozenset({"float32", "float16", "bfloat16", "float64", "int8", "uint8", "int4", "uint4"})
 
 
@@ -145,7 +148,8 @@ def _times(flat: Flat, facts: Facts) -> list[int | None]:
         elif region.kind == "scan":
             shape = facts.values[region.count].shape if region.count in facts.values else None
             count = shape[region.axis] if shape and -len(shape) <= region.axis < len(shape) else None
-        found.append(None if outer is None or count is None else outer * max(count, 0))
+        repeats = None if outer is None or count is None else outer * max(count, 0)
+        found.append(None if repeats is None or repeats > _MOST else repeats)
     return found
 
 

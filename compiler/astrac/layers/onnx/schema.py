@@ -32,7 +32,7 @@ def known(domain: str, op: str) -> bool:
 
 def infer(site: Site) -> Sequence[Value]:
     """What onnx makes of the node; nothing where it has no schema or cannot tell."""
-    schema = _schema(site.node.domain, site.node.op)
+    schema = _schema("" if site.node.domain == "com.microsoft" else site.node.domain, site.node.op)
     if schema is None or not site.node.inputs:
         return ()
     import onnx  # noqa: PLC0415

@@ -99,9 +99,10 @@ def _flow(node: Node, row: Operator | None, flows: Mapping[str, Flow], facts: Fa
         return None
     if kind is Kind.SHAPE:
         return () if node.op != "Range" else _joined(node, flows, ())
-    if row is not None and row.table and node.op == "Gather":
+    if row is not None and row.table and kind is Kind.MOVE:
         return _gathered(node, flows, facts)
-    if kind in (Kind.VIEW, Kind.MOVE) and node.op != "Concat" and node.inputs and flows.get(node.inputs[0]) is not None:
+    alone = kind in (Kind.VIEW, Kind.MOVE) and row is not None and not row.merges
+    if alone and node.inputs and flows.get(node.inputs[0]) is not None:
         found = flows[node.inputs[0]]
         if node.op == "Identity" and found is not None and len(found) == 1:
             return (Origin(found[0].root, node.outputs[0]),)
@@ -174,6 +175,6 @@ def _weight_position(
         return index in row.weights and node.inputs[1] not in constants
     if row.any_constant:
         return rank == 1 and any(name not in behind for name in node.inputs)
-    if node.op in ("MatMul", "FusedMatMul") and rank > 2:
+    if node.op in ("MatMul", "FusedMatMul", "Einsum") and rank > 2:
         return False
     return index > 0 and index in (*row.weights, *row.biases, *row.auxiliary)

@@ -1,0 +1,298 @@
+"""Small graphs, one trap each: what a file may look like, and the layers that are right. Numbers are derived by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from astrac.layers import table
+from astrac.layers.onnx import read_model
+from onnx import TensorProto, helper
+from onnx_models import graph, ints, model, node, value, weight
+
+X = value("x", 2, 4)
+IDS = value("ids", 1, 5, dtype=TensorProto.INT64)
+
+
+def chain(*ops, data="x"):
+    """Nodes one after the other, from `x` to `y`; each is (op, further inputs, attributes)."""
+    nodes = []
+    for index, (op, *more) in enumerate(ops):
+        rest = [item for item in more if isinstance(item, str)]
+        attributes = next((item for item in more if isinstance(item, dict)), {})
+        result = "y" if index == len(ops) - 1 else f"v{index}"
+        nodes.append(node(op, [data, *rest], [result], f"{op.lower()}{index}", **attributes))
+        data = result
+    return nodes
+
+
+def linear(*shape, data="x", result="y", name="mm"):
+    return node("MatMul", [data, "w"], [result], name), weight("w", *shape)
+
+
+def function(name, inputs, outputs, nodes, attributes=()):
+    return helper.make_function("local", name, inputs, outputs, nodes, [helper.make_opsetid("", 17)], attributes)
+
+
+def body(inputs, nodes, outputs, stored=()):
+    return helper.make_graph(nodes, "b", inputs, outputs, initializer=stored)
+
+
+ATTENTION = [
+    node("MatMul", ["q", "k"], ["s"], "scores"),
+    node("Softmax", ["s"], ["p"], axis=-1),
+    node("MatMul", ["p", "v"], ["y"], "context"),
+]
+
+GRAPHS = {
+    # Extents.
+    "symbols": (model([value("x", "batch", "seq", 4)], chain(("MatMul", "w")), [weight("w", 4, 3)]),
+        {"batch": 2, "bind": {"seq": 5}}, [("MatMul", "4x3", 12, 120)]),
+    "expression of symbols": (model([value("x", "n", "past + 1", 4)], chain(("MatMul", "w")), [weight("w", 4, 3)]),
+        {"batch": 1, "bind": {"past": 6}}, [("MatMul", "4x3", 12, 84)]),
+    "given shape": (model([value("x", None, None, 4)], chain(("MatMul", "w")), [weight("w", 4, 3)]),
+        {"batch": 3, "inputs": {"x": ("batch", 7, 4)}}, [("MatMul", "4x3", 12, 252)]),
+    "static batch rebound": (model([X], chain(("MatMul", "w")), [weight("w", 4, 3)]), {"batch": 8}, [("MatMul", "4x3", 12, 96)]),
+    "stale shapes": (model([X], [node("Relu", ["x"], ["r"]), linear(4, 3, data="r")[0]], [weight("w", 4, 3)],
+        value_info=[value("r", 9, 9)]), {}, [("MatMul", "4x3", 12, 24)]),
+    "no version": (model([X], chain(("MatMul", "w")), [weight("w", 4, 3)], opset=0), {}, [("MatMul", "4x3", 12, 24)]),
+    "spatial BatchNormalization": (model([value("x", 1, 4, 5, 5)],
+        [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"], "bn", spatial=0)],
+        [weight(name, 4, 5, 5) for name in "sbmv"], opset=5), {}, [("BatchNormalization", "4x5x5", 200, 0)]),
+    # Where the weight is.
+    "weight on the left": (model([value("x", 4, 6)], [node("MatMul", ["w", "x"], ["y"])], [weight("w", 3, 4)]), {},
+        [("MatMul", "3x4", 12, 72)]),
+    "weight by a run-time shape": (model([X], [node("Shape", ["x"], ["s"]), node("ConstantOfShape", ["s"], ["z"]),
+        node("Add", ["x", "z"], ["a"]), linear(4, 3, data="a")[0]], [weight("w", 4, 3)]), {}, [("MatMul", "4x3", 12, 24)]),
+    "one matrix, two layers": (model([X], chain(("MatMul", "w"), ("Relu",), ("MatMul", "w")), [weight("w", 4, 4)]), {},
+        [("MatMul", "4x4", 16, 32), ("MatMul", "4x4", 0, 32)]),
+    "tied table": (model([IDS], [node("Gather", ["e", "ids"], ["h"], "emb"), node("Transpose", ["e"], ["t"], perm=[1, 0]),
+        node("MatMul", ["h", "t"], ["y"], "head")], [weight("e", 50, 8)]), {}, [("Gather", "50x8", 400, 0), ("MatMul", "50x8", 0, 2000)]),
+    "vectors merged by the exporter": (model([X], [node("Identity", ["g"], ["ln2.weight"]), node("Identity", ["b"], ["ln2.bias"]),
+        node("LayerNormalization", ["x", "g", "b"], ["h"], "ln1"),
+        node("LayerNormalization", ["h", "ln2.weight", "ln2.bias"], ["y"], "ln2")], [weight("g", 4), weight("b", 4)]), {},
+        [("LayerNormalization", "4", 8, 0), ("LayerNormalization", "4", 8, 0)]),
+    "class token": (model([value("x", 1, 9, 4)], [linear(4, 6, result="h")[0], node("Concat", ["cls", "h"], ["y"], "cat", axis=1)],
+        [weight("w", 4, 6), weight("cls", 1, 1, 6)]), {}, [("MatMul", "4x6", 24, 216), ("Concat", "1x1x6", 6, 0)]),
+    "unsigned weight of a scaled cast": (model([X], [node("Cast", ["w"], ["c"], to=1), node("Mul", ["c", "scale"], ["d"]),
+        node("MatMul", ["x", "d"], ["y"])], [weight("w", 4, 3, dtype=TensorProto.UINT8), weight("scale", 3)]), {},
+        [("MatMul", "4x3", 12, 24)]),
+    # Dense layers.
+    "Gemm": (model([X], chain(("Gemm", "w")), [weight("w", 4, 3)]), {}, [("Gemm", "4x3", 12, 24)]),
+    "Gemm transB": (model([X], chain(("Gemm", "w", "b", {"transB": 1})), [weight("w", 3, 4), weight("b", 3)]), {}, [("Gemm", "3x4", 15, 24)]),
+    "attention": (model([value("q", 2, 4, 8, 16), value("k", 2, 4, 16, 8), value("v", 2, 4, 8, 16)], ATTENTION), {},
+        [("MatMul", "", 0, 8192), ("MatMul", "", 0, 8192)]),
+    "experts": (model([value("x", 3, 5, 4)], chain(("MatMul", "w")), [weight("w", 3, 4, 6)]), {}, [("MatMul", "3x4x6", 72, 360)]),
+    "attention by Einsum": (model([value("q", 2, 3, 5, 4), value("k", 2, 3, 7, 4)],
+        [node("Einsum", ["q", "k"], ["y"], "qk", equation="bhqd,bhkd->bhqk")]), {}, [("Einsum", "", 0, 840)]),
+    # Convolutions.
+    "Conv1d": (model([value("x", 2, 3, 10)], chain(("Conv", "w", {"pads": [1, 1]})), [weight("w", 5, 3, 3)]), {}, [("Conv", "5x3x3", 45, 900)]),
+    "Conv and its bias": (model([value("x", 1, 3, 4, 4)], chain(("Conv", "w"), ("Add", "b")), [weight("w", 2, 3, 1, 1), weight("b", 1, 2, 1, 1)]), {},
+        [("Conv", "2x3x1x1", 8, 96)]),
+    "Conv and no bias": (model([value("x", 1, 3, 4, 4)], chain(("Conv", "w"), ("Add", "b")), [weight("w", 2, 3, 1, 1), weight("b", 4)]), {},
+        [("Conv", "2x3x1x1", 6, 96), ("Add", "4", 4, 0)]),
+    # Recurrence.
+    "RNN, batch first": (model([value("x", 2, 7, 4)], [node("RNN", ["x", "w", "r", "b"], ["y"], hidden_size=3, layout=1)],
+        [weight("w", 1, 3, 4), weight("r", 1, 3, 3), weight("b", 1, 6)]), {}, [("RNN", "1x3x4", 27, 294)]),
+    # Norms and activations.
+    "running statistics": (model([value("x", 1, 4, 5, 5)], [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"], "bn")],
+        [weight(name, 4) for name in "sbmv"]), {}, [("BatchNormalization", "4", 8, 0)]),
+    "PRelu of one number": (model([X], chain(("PRelu", "a")), [weight("a", 1)]), {}, [("PRelu", "1", 1, 0)]),
+    "scale of a norm over several axes": (model([value("x", 1, 2, 3, 4)], chain(("Conv", "w"), ("ReduceMean", {"axes": [1, 2, 3]}))[:1]
+        + [node("ReduceMean", ["v0"], ["mu"], axes=[1, 2, 3]), node("Sub", ["v0", "mu"], ["d"]), node("Mul", ["d", "d"], ["q"]),
+           node("ReduceMean", ["q"], ["var"], axes=[1, 2, 3]), node("Sqrt", ["var"], ["sd"]), node("Div", ["d", "sd"], ["n"]),
+           node("Mul", ["n", "gamma"], ["g"], "gamma"), node("Add", ["g", "beta"], ["y"], "beta")],
+        [weight("w", 2, 2, 1, 1), weight("gamma", 2, 3, 4), weight("beta", 2, 3, 4)]), {},
+        [("Conv", "2x2x1x1", 4, 48), ("Mul", "2x3x4", 24, 0), ("Add", "2x3x4", 24, 0)]),
+    # What does not train.
+    "lone scalars": (model([X], chain(("Mul", "s"), ("MatMul", "w"), ("Add", "s")), [weight("s"), weight("w", 4, 3)]), {}, [("MatMul", "4x3", 12, 24)]),
+    "mean and deviation of images": (model([value("x", 1, 3, 4, 4)], chain(("Sub", "mean"), ("Div", "std"), ("Conv", "w")),
+        [weight("mean", 1, 3, 1, 1), weight("std", 1, 3, 1, 1), weight("w", 2, 3, 1, 1)]), {}, [("Conv", "2x3x1x1", 6, 96)]),
+    "extent by Gather": (model([value("x", 2, 3, 4)], [node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["n"], axis=0),
+        node("Unsqueeze", ["n", "zeros"], ["u"]), node("Concat", ["u", "minus"], ["t"], axis=0), node("Reshape", ["x", "t"], ["r"]),
+        node("MatMul", ["r", "w"], ["y"])], [ints("zero", 0, scalar=True), ints("zeros", 0), ints("minus", -1), weight("w", 12, 5)]), {},
+        [("MatMul", "12x5", 60, 120)]),
+    "positions added": (model([IDS], [node("Gather", ["e", "ids"], ["h"], "emb"), node("Add", ["h", "pos"], ["y"], "add")],
+        [weight("e", 50, 8), weight("pos", 1, 5, 8)]), {}, [("Gather", "50x8", 400, 0), ("Add", "1x5x8", 40, 0)]),
+    "positions gathered": (model([IDS], [node("Gather", ["e", "ids"], ["h"], "emb"), node("Gather", ["wpe", "five"], ["p"], "wpe"),
+        node("Add", ["h", "p"], ["y"])], [weight("e", 50, 8), weight("wpe", 16, 8), ints("five", 0, 1, 2, 3, 4)]), {},
+        [("Gather", "50x8", 400, 0), ("Gather", "16x8", 128, 0)]),
+    "embedding times a scalar": (model([IDS], [node("Gather", ["e", "ids"], ["h"], "emb"), node("Mul", ["h", "s"], ["y"])],
+        [weight("e", 50, 8), weight("s")]), {}, [("Gather", "50x8", 400, 0)]),
+    "frequencies of a rotary embedding": (model([value("x", 1, 5, 4), value("p", 1, 1, 5)],
+        [linear(4, 4, result="q")[0], node("MatMul", ["inv_freq", "p"], ["f"]), node("Transpose", ["f"], ["t"], perm=[0, 2, 1]),
+         node("Cos", ["t"], ["c"]), node("Mul", ["q", "c"], ["y"])], [weight("w", 4, 4), weight("inv_freq", 1, 4, 1)]), {},
+        [("MatMul", "4x4", 16, 80), ("MatMul", "", 0, 20)]),
+    # com.microsoft.
+    "Attention": (model([value("x", 1, 5, 8)], [node("Attention", ["x", "w", "b"], ["y"], "att", domain="com.microsoft", num_heads=2)],
+        [weight("w", 8, 24), weight("b", 24)]), {}, [("Attention", "8x24", 216, 1360)]),
+    "SkipLayerNormalization": (model([X, value("s", 2, 4)], [node("SkipLayerNormalization", ["x", "s", "g", "b", "bias"], ["h"], domain="com.microsoft"),
+        linear(4, 3, data="h")[0]], [weight("g", 4), weight("b", 4), weight("bias", 4), weight("w", 4, 3)]), {},
+        [("SkipLayerNormalization", "4", 12, 0), ("MatMul", "4x3", 12, 24)]),
+    "EmbedLayerNormalization": (model([IDS], [node("EmbedLayerNormalization", ["ids", "", "word", "pos", "", "g", "b"], ["h", "m"], domain="com.microsoft"),
+        linear(8, 3, data="h")[0]], [weight("word", 50, 8), weight("pos", 16, 8), weight("g", 8), weight("b", 8), weight("w", 8, 3)]), {},
+        [("EmbedLayerNormalization", "50x8", 544, 0), ("MatMul", "8x3", 24, 120)]),
+    "MultiHeadAttention": (model([value("x", 1, 5, 8)], [node("MultiHeadAttention", ["x", "x", "x", "b"], ["y"], domain="com.microsoft", num_heads=2)],
+        [weight("b", 24)]), {}, [("MultiHeadAttention", "", 24, 400)]),
+    "GroupQueryAttention": (model([value("q", 1, 5, 8), value("k", 1, 5, 4), value("v", 1, 5, 4)],
+        [node("GroupQueryAttention", ["q", "k", "v"], ["y"], domain="com.microsoft", num_heads=4, kv_num_heads=2)]), {},
+        [("GroupQueryAttention", "", 0, 400)]),
+    # Structure.
+    "function that calls": (model([X], [node("Block", ["x", "w"], ["y"], "b", domain="local")], [weight("w", 4, 4)], functions=[
+        function("Block", ["a", "k"], ["c"], [node("Lin", ["a", "k"], ["h"], "l1", domain="local"), node("Lin", ["h", "k"], ["c"], "l2", domain="local")]),
+        function("Lin", ["a", "k"], ["c"], [node("MatMul", ["a", "k"], ["c"], "mm")])]), {}, [("MatMul", "4x4", 16, 32), ("MatMul", "4x4", 0, 32)]),
+    "loop over an outer weight": (model([X], [node("Loop", ["n", "", "x"], ["y"], "loop", body=body(
+        [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("h", 2, 4)],
+        [node("MatMul", ["h", "w"], ["o"], "mm"), node("Identity", ["c"], ["d"])],
+        [value("d", dtype=TensorProto.BOOL), value("o", 2, 4)]))], [ints("n", 5, scalar=True), weight("w", 4, 4)]), {}, [("MatMul", "4x4", 16, 160)]),
+    "loop bound by the user": (model([X, value("n", dtype=TensorProto.INT64)], [node("Loop", ["n", "", "x"], ["y"], "loop", body=body(
+        [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("h", 2, 4)],
+        [node("MatMul", ["h", "w"], ["o"], "mm"), node("Identity", ["c"], ["d"])],
+        [value("d", dtype=TensorProto.BOOL), value("o", 2, 4)]))], [weight("w", 4, 4)]), {"bind": {"n": 3}}, [("MatMul", "4x4", 16, 96)]),
+    # Odd files.
+    "no layers": (model([X], chain(("Relu",))), {}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data, options, expected", GRAPHS.values(), ids=GRAPHS)
+def test_layers(data, options, expected):
+    result = read_model("m", data, **options)
+    assert result.value is not None, result.diagnostics
+    rows = [table.cells(layer) for layer in table.rows(result.value)]
+    assert [(op, shape, params, macs) for _, op, shape, params, _, _, macs in rows] == expected
+
+
+REFUSED = {
+    "custom operator": ("AS607", "`my` (MyOp)", model([value("x", 1, 3, 8, 8)], [node("MyOp", ["x"], ["q"], "my", domain="acme"),
+        node("Conv", ["q", "w"], ["y"])], [weight("w", 2, 3, 1, 1)]), {}),
+    "no batch": ("AS606", "input `x` axis 0 is `batch`", model([value("x", "batch", 4)], chain(("MatMul", "w")), [weight("w", 4, 3)]), {}),
+    "another symbol": ("AS606", "axis 1 is `seq`", model([value("x", "batch", "seq", 4)], chain(("MatMul", "w")), [weight("w", 4, 3)]), {"batch": 1}),
+    "unknown symbol": ("AS608", "`sequ`", model([value("x", "batch", "seq", 4)], chain(("MatMul", "w")), [weight("w", 4, 3)]), {"bind": {"sequ": 1}}),
+    "two batches": ("AS608", "is bound to 8 and the batch is 4", model([value("x", "batch", 4)], chain(("MatMul", "w")), [weight("w", 4, 3)]),
+        {"batch": 4, "bind": {"batch": 8}}),
+    "unknown input": ("AS609", "no input `z`", model([X], chain(("MatMul", "w")), [weight("w", 4, 3)]), {"inputs": {"z": (1,)}}),
+    "rank of an input": ("AS609", "has 2 axes ([2, 4]), not 1", model([X], chain(("MatMul", "w")), [weight("w", 4, 3)]), {"inputs": {"x": (1,)}}),
+    "pinned batch": ("AS610", "`reshape0` (Reshape)", model([value("x", 1, 4, 4)], chain(("Reshape", "t"), ("MatMul", "w")),
+        [ints("t", 1, 16), weight("w", 16, 3)]), {"batch": 2}),
+    "batch that moves into another axis": ("AS610", "`reshape0` (Reshape)", model([value("x", 1, 8, 4)], chain(("Reshape", "t"), ("MatMul", "w")),
+        [ints("t", 1, -1, 4), weight("w", 4, 3)]), {"batch": 2}),
+    "inputs that begin differently": ("AS610", "which axis", model([X, value("z", 3, 4)], [node("Concat", ["x", "z"], ["c"], axis=0),
+        node("MatMul", ["c", "w"], ["y"])], [weight("w", 4, 3)]), {"batch": 8}),
+    "operands that do not fit": ("AS611", "`mm` (MatMul)", model([X], [linear(5, 3)[0]], [weight("w", 5, 3)]), {}),
+    "circle": ("AS611", "depends on its own result", model([X], [node("Add", ["x", "b"], ["a"], "a"), node("Relu", ["a"], ["b"], "b")], output="b"), {}),
+    "nothing makes it": ("AS611", "reads `z`, which nothing makes", model([X], [node("Relu", ["z"], ["y"], "r")]), {}),
+    "made twice": ("AS611", "`y` is made twice", model([X], [node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"], "b")]), {}),
+    "function that calls itself": ("AS611", "calls itself", model([X], [node("F", ["x"], ["y"], domain="local")],
+        functions=[function("F", ["a"], ["b"], [node("F", ["a"], ["b"], domain="local")])]), {}),
+    "functions that double": ("AS611", "grows to more than", model([X], [node("F0", ["x"], ["y"], domain="local")], functions=[
+        function(f"F{level}", ["a"], ["b"], [node(f"F{level + 1}" if level < 30 else "Relu", ["a"], ["t"], domain="local" if level < 30 else ""),
+            node(f"F{level + 1}" if level < 30 else "Relu", ["t"], ["b"], domain="local" if level < 30 else "")]) for level in range(31)]), {}),
+    "tie of nothing": ("AS613", "no weight `v`", model([X], chain(("MatMul", "w")), [weight("w", 4, 3)]), {"ties": [("w", "v")]}),
+    "tie of two sizes": ("AS613", "cannot be one weight", model([X], chain(("MatMul", "w"), ("MatMul", "v")), [weight("w", 4, 3), weight("v", 3, 5)]),
+        {"ties": [("w", "v")]}),
+    "strict": ("AS614", "`acme:MyOp`", model([X], [node("MyOp", ["x"], ["q"], "my", domain="acme"), linear(4, 3)[0]], [weight("w", 4, 3)], "y q"),
+        {"strict": True}),
+    "beyond all machines": ("AS611", "more elements", model([value("x", 2**40, 2**40)], chain(("Relu",))), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code, words, data, options", REFUSED.values(), ids=REFUSED)
+def test_refused(code, words, data, options):
+    result = read_model("m", data, **options)
+    assert result.value is None
+    assert [finding.code for finding in result.diagnostics if finding.is_error] == [code]
+    assert words in result.diagnostics[0].message
+
+
+ADVICE = {
+    "unknown operator": ("AS830", "12 numbers in its weights", model([X], [node("MyOp", ["x", "k"], ["q"], "my", domain="acme"), linear(4, 3)[0]],
+        [weight("w", 4, 3), weight("k", 12)], "y q")),
+    "possible tie": ("AS831", "`e` and `onnx::MatMul_7`", model([IDS], [node("Gather", ["e", "ids"], ["h"], "emb"),
+        node("MatMul", ["h", "onnx::MatMul_7"], ["y"], "head")], [weight("e", 50, 8), weight("onnx::MatMul_7", 8, 50)])),
+    "fixed table": ("AS832", "`add`", GRAPHS["positions added"][0]),
+    "data decides": ("AS835", "NonZero", model([value("x", 2, 4)], [linear(4, 3, result="h")[0], node("NonZero", ["h"], ["i"], "nz"),
+        node("Cast", ["i"], ["y"], "cast", to=1)], [weight("w", 4, 3)])),
+    "no weights": ("AS837", "no layer", GRAPHS["no layers"][0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code, words, data", ADVICE.values(), ids=ADVICE)
+def test_advice(code, words, data):
+    result = read_model("m", data)
+    assert result.value is not None
+    assert [finding.code for finding in result.diagnostics] == [code]
+    assert words in result.diagnostics[0].message
+
+
+def test_tie_counts_once_and_says_what_the_file_has():
+    data = model([IDS], [node("Gather", ["e", "ids"], ["h"], "emb"), node("MatMul", ["h", "k"], ["y"], "head")], [weight("e", 50, 8), weight("k", 8, 50)])
+    untied, tied = (read_model("m", data, ties=ties).value for ties in ((), [("e", "head")]))
+    assert (untied.params, tied.params, tied.params + tied.tied_params) == (800, 400, 800)
+    assert [layer.macs for layer in tied.layers] == [layer.macs for layer in untied.layers] == [0, 2000]
+    assert tied.layers[1].shared_with == "emb"
+
+
+def test_constant_scale_before_a_trained_one_does_not_train():
+    data = model([value("x", 1, 4, 5, 5)], [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["z"], "bn"),
+        node("Mul", ["z", "g"], ["y"], "scale")], [*(weight(name, 4) for name in "sbmv"), weight("g", 4, 1, 1)])  # fmt: skip
+    found = read_model("m", data).value
+    assert (found.params, found.trainable_params) == (12, 4)
+
+
+def test_edges_follow_the_graph_and_cuts_count_what_is_alive():
+    # x -> a -> relu -> b -> sum <- relu (residual); all 2 x 4.
+    data = model([X], [node("MatMul", ["x", "w"], ["a"], "a"), node("Relu", ["a"], ["r"], "r"), node("Reshape", ["r", "t"], ["v"]),
+        node("MatMul", ["r", "w2"], ["b"], "b"), node("Add", ["b", "v"], ["y"], "sum")],
+        [weight("w", 4, 4), weight("w2", 4, 4), ints("t", 2, 4)])  # fmt: skip
+    found = read_model("m", data).value
+    assert [(layer.name, layer.inputs) for layer in found.layers] == [("a", ()), ("r", (0,)), ("b", (1,)), ("sum", (1, 2))]
+    assert found.cuts == (8, 8, 16)
+    assert [layer.input_gradient for layer in found.layers] == [False, True, True, True]
+    assert [layer.kept_elements for layer in found.layers] == [8, 8, 0, 0]  # x for a; r's result serves b as well
+
+
+def test_branches_exclude_each_other():
+    then, other = (body([], [node("MatMul", ["x", name], [f"{name}y"], name)], [value(f"{name}y", 2, width)], [weight(name, 4, width)])
+        for name, width in (("t", 3), ("e", 5)))  # fmt: skip
+    data = model([X, value("c", dtype=TensorProto.BOOL)], [node("If", ["c"], ["y"], then_branch=then, else_branch=other)])
+    found = read_model("m", data).value
+    assert (found.params, found.macs) == (12 + 20, 40)
+    assert {layer.name: layer.runs for layer in found.layers} == {"t": False, "e": True}
+
+
+NAMES = [
+    ("fc", "fc"), ("", "w1"), ("a b\t\n", "a_b"), ("=1+2,\"x\"", "1_2_x"), ("x" * 5000, "x" * 59 + ".." + "x" * 59), ("слой::2/é", "слой::2/é"),
+    ("/h.0/attn/c_proj/MatMul", "h.0.attn.c_proj"), ("MatMul_12", "w7"), ("node_linear_3", "w8"), ("n4", "w9"), ("fc", "fc_2"), ("fc 1", "fc_1"), ("fc_1", "fc_1_2"),
+]  # fmt: skip
+
+
+def test_names_are_clean_unique_and_bounded():
+    nodes = [node("MatMul", [f"v{index}", f"w{index}"], [f"v{index + 1}"], name) for index, (name, _) in enumerate(NAMES)]
+    stored = [weight(f"w{index}", 4, 4) for index in range(len(NAMES))]
+    found = read_model("m", model([value("v0", 2, 4)], nodes, stored, f"v{len(NAMES)}")).value
+    assert [layer.name for layer in found.layers] == [name for _, name in NAMES]
+
+
+def test_names_that_are_not_utf8():
+    data = model([X], [node("MatMul", ["x", "w"], ["y"], "AAAA")], [weight("w", 4, 3)]).replace(b"AAAA", b"A\xff\xfeA")
+    assert read_model("m", data).value.layers[0].name == "A_xff_xfeA"
+
+
+def test_digest_is_of_the_structure_only():
+    def made(name, **tensor):
+        stored = TensorProto(name="w", dims=[4, 3], data_type=TensorProto.FLOAT, **tensor)
+        return read_model("m", model([X], [node("MatMul", ["x", "w"], ["y"], name)], [stored])).value.digest
+
+    inside = made("mm", raw_data=np.ones(12, np.float32).tobytes())
+    assert inside == made("mm") == made("mm", data_location=TensorProto.EXTERNAL) == made("mm", float_data=range(12))
+    assert inside != made("other")
+
+
+def test_weights_left_out_of_the_file():
+    inputs = [value("x", "batch", 4), value("a", 4, 4), value("b", 4), value("c", 4, 2)]
+    nodes = [node("MatMul", ["x", "a"], ["h"], "m1"), node("Add", ["h", "b"], ["i"]), node("MatMul", ["i", "c"], ["y"], "m2")]
+    found = read_model("m", model(inputs, nodes), batch=3).value
+    assert [(layer.name, layer.params, layer.macs) for layer in found.layers] == [("m1", 20, 48), ("m2", 8, 24)]
+
+
+def test_subgraph_is_built():
+    assert graph([X], chain(("Relu",))).node[0].op_type == "Relu"
