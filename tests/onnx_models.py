@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from onnx import GraphProto, ModelProto, TensorProto, helper
+from onnx import ModelProto, TensorProto, helper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,12 +27,6 @@ def value(name: str, *shape: int | str | None, dtype: int = TensorProto.FLOAT) -
     return helper.make_tensor_value_info(name, dtype, shape)
 
 
-def graph(inputs: Sequence[Any], nodes: Sequence[Any], stored: Sequence[TensorProto] = (), output: str = "y", **more: Any) -> GraphProto:
-    """A graph with one output of unknown shape."""
-    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in output.split()]
-    return helper.make_graph(nodes, "g", inputs, outputs, initializer=stored, **more)
-
-
 def model(
     inputs: Sequence[Any],
     nodes: Sequence[Any],
@@ -43,8 +37,10 @@ def model(
     functions: Sequence[Any] = (),
     **more: Any,
 ) -> bytes:
-    """The bytes of a file."""
-    made = ModelProto(ir_version=8, graph=graph(inputs, nodes, stored, output, **more))
+    """The bytes of a file; `output` names its results, whose shapes it does not give."""
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in output.split()]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, initializer=stored, **more)
+    made = ModelProto(ir_version=8, graph=graph)
     if opset:
         made.opset_import.append(helper.make_opsetid("", opset))
     made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
