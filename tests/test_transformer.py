@@ -25,7 +25,7 @@ def test_rows_of_a_block():
     model = read(**GPT)
     assert [(layer.name, layer.role.value, layer.inputs) for layer in model.layers[:10]] == [
         ("embedding", "embedding", ()),
-        ("positions", "other", (0,)),
+        ("positions", "table", (0,)),
         ("block0.attention_norm", "sequence", (1,)),
         ("block0.qkv", "column", (2,)),
         ("block0.attention", "attention", (3,)),

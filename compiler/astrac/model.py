@@ -65,7 +65,12 @@ class Role(Enum):
     COLUMN and ROW are the two halves of Megatron's pairs (the output, the input dimension is cut); SEQUENCE layers
     (norms, dropout, residual) are replicated by tensor parallelism and cut along tokens by sequence parallelism;
     ATTENTION works on heads; EXPERT layers exist `experts` times; EMBEDDING and HEAD are cut along the vocabulary.
-    OTHER layers are never cut.
+    TABLE is added to the embedding (positions, segments), POOLER reads the first token of each sample. OTHER layers
+    are never cut.
+
+    Three roles follow from others where layers are marked one by one: BETWEEN works on the features that a column left
+    cut, GATHERED_COLUMN makes its output whole again for a reader that is not cut, SPLIT_ROW takes its share of an
+    input that is whole.
     """
 
     COLUMN = "column"
@@ -73,10 +78,15 @@ class Role(Enum):
     SEQUENCE = "sequence"
     ATTENTION = "attention"
     EMBEDDING = "embedding"
+    TABLE = "table"
     HEAD = "head"
+    POOLER = "pooler"
     EXPERT_COLUMN = "expert_column"
     EXPERT_ROW = "expert_row"
     ROUTER = "router"
+    BETWEEN = "between"
+    GATHERED_COLUMN = "gathered_column"
+    SPLIT_ROW = "split_row"
     OTHER = "other"
 
 
@@ -98,6 +108,10 @@ class Layer:
         kept_elements: activations that backward needs and forward must keep.
         kept_replicated: of those, the ones that tensor parallelism leaves whole on every rank (along the residual
             stream); sequence parallelism cuts them too.
+        input_replicated: of `input_elements`, those along the residual stream, as in `kept_replicated`.
+        gathers: its gradient must be whole on every tensor rank where sequence parallelism has cut it: the last of the
+            rows that make the stream of embeddings.
+        loss_rows: rows of the output (tokens) whose loss is taken over all its features.
         weight_reads: elements of the weight that forward touches, None for all of them (an embedding reads its rows).
         trainable: False when the weights are frozen or there are none.
         input_gradient: False when nothing trainable lies upstream (the first layer).
@@ -122,6 +136,9 @@ class Layer:
     output_elements: int = 0
     kept_elements: int = 0
     kept_replicated: int = 0
+    input_replicated: int = 0
+    gathers: bool = False
+    loss_rows: int = 0
     weight_reads: int | None = None
     trainable: bool = True
     input_gradient: bool = True

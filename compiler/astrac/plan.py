@@ -100,17 +100,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes that one rank keeps at the peak, by term."""
+    """Bytes that one rank keeps at the peak, by term; `pool` is its part of the memory pool, not of its own memory."""
 
     weights: int = 0
     gradients: int = 0
     optimizer: int = 0
     activations: int = 0
     buffers: int = 0
+    pool: int = 0
 
     @property
     def total(self) -> int:
-        """All terms."""
+        """All terms of its own memory."""
         return self.weights + self.gradients + self.optimizer + self.activations + self.buffers
 
 
@@ -131,6 +132,15 @@ class Duty:
     slow: tuple[int, ...]
     steps: tuple[Step, ...]
     memory: Memory
+
+    def in_order_of_nodes(self) -> tuple[Step, ...]:
+        """The steps as the Job numbers them: sends first.
+
+        A send that is ready then takes the slot before a collective that may have to wait.
+        """
+        sends = tuple(step for step in self.steps if isinstance(step.action, Transfer) and step.action.send)
+        others = tuple(step for step in self.steps if not (isinstance(step.action, Transfer) and step.action.send))
+        return (*sends, *others)
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnostic, Label, diagnostic
+from astrac.layers.transformer.shape import contradictions, resolve
 from astrac.strategies.placement import KINDS, npus, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from astrac.source import Span
-    from astrac.spec import Spec
+    from astrac.spec import Dimension, Spec
 
     At = Callable[[str], Span]
     """The place of a JSON pointer of the Document: of its value, or of the nearest block around it."""
@@ -51,17 +53,7 @@ HINTS = {
 }
 
 
-def _axes_once(spec: Spec, at: At) -> Iterator[Diagnostic]:
-    """One axis of a kind."""
-    seen: dict[str, int] = {}
-    for index, axis in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
-        if axis.kind in seen:
-            label = Label(at(f"/parallelism/axes/{seen[axis.kind]}"), "the first one is here")
-            yield diagnostic("AS504", f"a second `{axis.kind}` axis", at(f"/parallelism/axes/{index}"), label)
-        seen.setdefault(axis.kind, index)
-
-
-GROUND = (_complete, _axes_once)
+GROUND = (_complete,)
 
 
 def _placement(spec: Spec, at: At) -> Iterator[Diagnostic]:
@@ -105,12 +97,15 @@ def _shares(spec: Spec, at: At) -> Iterator[Diagnostic]:
     if model is None:
         yield from _needs_transformer(spec, degrees, at)
         return
+    for found in contradictions(model):
+        where = at(f"/model/transformer/{found.key}")
+        yield diagnostic(found.code, found.message, where, hints=(found.hint,))
+    shape = resolve(model)
     tensor, context = degrees["tensor"], degrees["context"]
-    ffn = model.ffn or 4 * model.hidden
     divided = [
         ("heads", model.heads, tensor, "tensor"),
-        ("kv_heads", model.kv_heads or model.heads, tensor, "tensor"),
-        ("ffn", ffn, tensor, "tensor"),
+        ("kv_heads", shape.kv_heads, tensor, "tensor"),
+        ("ffn", shape.ffn, tensor, "tensor"),
         ("vocabulary", model.vocabulary, tensor, "tensor"),
         ("sequence", model.sequence, context, "context"),
     ]
@@ -157,15 +152,17 @@ def _experts(spec: Spec, degrees: dict[str, int], at: At) -> Iterator[Diagnostic
             elif experts.count % degrees["expert"]:
                 message = f"{experts.count} experts are not a multiple of the expert axis' degree {degrees['expert']}"
                 yield diagnostic("AS517", message, at("/model/transformer/experts/count"))
+        if axis.kind == "tensor" and experts is not None and experts.hidden and experts.hidden % degrees["tensor"]:
+            message = (
+                f"experts' hidden {experts.hidden} is not a multiple of the tensor axis' degree {degrees['tensor']}"
+            )
+            yield diagnostic("AS517", message, at("/model/transformer/experts/hidden"))
         if axis.kind == "tensor" and experts is not None and degrees["tensor"] > 1 and not axis.sequence_parallel:
             hint = (
                 "write `sequence_parallel: true`: tokens are then cut along the tensor axis when they travel to experts"
             )
             message = "a `tensor` axis over a model with experts needs sequence parallelism"
             yield diagnostic("AS519", message, at(f"/parallelism/axes/{index}"), hints=(hint,))
-    if experts is not None and experts.active > experts.count:
-        message = f"{experts.active} active experts of {experts.count}"
-        yield diagnostic("AS517", message, at("/model/transformer/experts/active"))
 
 
 def _needs_transformer(spec: Spec, degrees: dict[str, int], at: At) -> Iterator[Diagnostic]:
@@ -184,6 +181,21 @@ def _needs_transformer(spec: Spec, degrees: dict[str, int], at: At) -> Iterator[
                 yield diagnostic(
                     "AS518", "a `tensor` axis cuts no layer of an ONNX model by itself", at(pointer), hints=(hint,)
                 )
+
+
+def _meaningless(spec: Spec, at: At) -> Iterator[Diagnostic]:
+    """Keys that have nothing to act on."""
+    for index, axis in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
+        if axis.kind == "data" and axis.shard_on is not None and axis.shard == "none":
+            hint = "write `shard: parameters` (or `gradients`, `optimizer`) beside it"
+            yield diagnostic(
+                "AS528", "`shard_on` without `shard`", at(f"/parallelism/axes/{index}/shard_on"), hints=(hint,)
+            )
+    if spec.model.transformer is not None:
+        for index, layer in enumerate(spec.model.layers):
+            if layer.shard is not None:
+                message = "the layers of a `transformer` know how a tensor axis cuts them"
+                yield diagnostic("AS529", message, at(f"/model/layers/{index}/shard"))
 
 
 POWERS = ("halving_doubling", "double_binary_tree", "one_halving_doubling")
@@ -224,14 +236,17 @@ def _backend(spec: Spec, at: At) -> Iterator[Diagnostic]:
 def _whole_numbers(spec: Spec, at: At) -> Iterator[Diagnostic]:
     """What the simulator reads as whole nanoseconds, bytes, or bytes per nanosecond."""
     pool, collective = spec.memory_pool, spec.model.collective
-    values: list[tuple[str, Fraction | int | None, int, str]] = [
-        ("/system/endpoint_delay", spec.system.endpoint_delay, 10**9, "whole nanoseconds"),
-        ("/memory_pool/latency", pool and pool.latency, 10**9, "whole nanoseconds"),
-        ("/memory_pool/bandwidth", pool and Fraction(pool.bandwidth, 10**9), 1, "whole GB/s (bytes per nanosecond)"),
-        ("/model/collective/size", collective and collective.size, 1, "whole bytes"),
-    ]
+    whole = "whole nanoseconds"
+    values = [("/system/endpoint_delay", Fraction(spec.system.endpoint_delay), 10**9, whole)]
+    if pool is not None:
+        values.append(("/memory_pool/latency", pool.latency, 10**9, whole))
+        values.append(
+            ("/memory_pool/bandwidth", Fraction(pool.bandwidth, 10**9), 1, "whole GB/s (bytes per nanosecond)")
+        )
+    if collective is not None:
+        values.append(("/model/collective/size", collective.size, 1, "whole bytes"))
     for pointer, value, factor, unit in values:
-        if value is not None and Fraction(value * factor).denominator != 1:
+        if Fraction(value * factor).denominator != 1:
             yield diagnostic("AS524", f"ASTRA-sim takes {unit} here", at(pointer))
 
 
@@ -301,10 +316,11 @@ def _advice(spec: Spec, at: At) -> Iterator[Diagnostic]:
     if system.active_chunks > 1 and system.backend == "congestion_unaware":
         message = f"{system.active_chunks} active chunks each get the full bandwidth: results can beat the wire"
         yield diagnostic("AS801", message, at("/system/active_chunks"))
-    elif len(dimensions) > 1 and system.active_chunks < system.chunks:
+    written = at("/system/active_chunks") != at("/system")
+    if written and len(dimensions) > 1 and system.active_chunks < system.chunks:
         message = f"active_chunks {system.active_chunks} < chunks {system.chunks} can deadlock in ns-3"
-        if spec.model.collective is None and system.active_chunks > 1:
-            yield diagnostic("AS802", message, at("/system/active_chunks"))
+        hint = f"there, use {system.chunks}; the analytical networks run either"
+        yield diagnostic("AS802", message, at("/system/active_chunks"), hints=(hint,))
     for index, dimension in enumerate(dimensions):
         if (dimension.algorithm or system.algorithm) == "direct" and dimension.kind in ("ring", "switch"):
             message = (
@@ -313,6 +329,21 @@ def _advice(spec: Spec, at: At) -> Iterator[Diagnostic]:
             key = f"/topology/dimensions/{index}"
             where = at(f"{key}/algorithm") if dimension.algorithm else at(key)
             yield diagnostic("AS803", message, where)
+        yield from _bits(dimension, at(f"/topology/dimensions/{index}/bandwidth"))
+
+
+CARDS = (100, 200, 400, 800)
+"""Gb/s that network cards have. A ring of 100 GB/s is a torus' link as well."""
+
+
+def _bits(dimension: Dimension, span: Span) -> Iterator[Diagnostic]:
+    """Bytes where a network card has as many bits."""
+    number = Fraction(dimension.bandwidth) / 10**9
+    likely = number in CARDS and (number > CARDS[0] or dimension.kind == "switch")
+    if likely and re.search(r"\bGB/s", span.source.text[span.start : span.end]):
+        message = f"{number} GB/s is {8 * number} Gb/s"
+        hint = f"a network card of {number} Gb/s is `{number} Gb/s`, which is {number / 8} GB/s"
+        yield diagnostic("AS806", message, span, hints=(hint,))
 
 
 RULES = (
@@ -325,6 +356,7 @@ RULES = (
     _pool,
     _stragglers,
     _schedule,
+    _meaningless,
     _peak,
     _advice,
 )

@@ -188,7 +188,7 @@ def _lowered(spec: Spec, document: Document, options: Options, inputs: Inputs, c
 
     model = _model(spec, document, options, inputs, chain)
     plan = chain.take(lower(spec, model, _cost(spec, document, model, inputs, chain), document.near))
-    job = chain.take(schedule(plan))
+    job = chain.take(schedule(plan, document.near))
     chain.note(verify(job, document.near))
     return model, plan, job
 

@@ -70,6 +70,40 @@ ROWS: tuple[Code, ...] = (
         severity=Severity.WARNING,
     ),
     Code(
+        "AS807",
+        "several sub-groups on one dimension",
+        what="Ranks of a network of one dimension take part in two communicator groups with the same kind of collective.",
+        why="ASTRA-sim frees memory twice when it ends: the cycles that it prints are right, but the last lines can be "
+        "lost and the exit status can be 134. With a dimension for each axis there are no groups: split "
+        "`switch s { size: 8 }` into `switch a { size: 4 }` and `switch b { size: 2 }`.",
+        bad=spec(parallelism="parallelism {\n  tensor { degree: 2 }\n  data {}\n}"),
+        good=spec(
+            topology="topology pod {\n  ring a { size: 2, bandwidth: 50 GB/s, latency: 500 ns }\n"
+            "  ring b { size: 4, bandwidth: 50 GB/s, latency: 500 ns }\n}",
+            parallelism="parallelism {\n  tensor { degree: 2 }\n  data {}\n}",
+        ),
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS808",
+        "group flattened to one ring",
+        what="The ranks of a collective do not fill whole dimensions, so they are told to ASTRA-sim as a communicator "
+        "group.",
+        why="ASTRA-sim runs a group as one logical ring with an endpoint delay of 10 ns, whatever the dimensions' "
+        "algorithms and `endpoint_delay` say. The estimate does the same.",
+        bad=spec(
+            topology="topology pod {\n  switch a { size: 4, bandwidth: 50 GB/s, latency: 500 ns }\n"
+            "  switch b { size: 2, bandwidth: 50 GB/s, latency: 500 ns }\n}",
+            parallelism="parallelism {\n  tensor { degree: 2 }\n  data {}\n}",
+        ),
+        good=spec(
+            topology="topology pod {\n  switch a { size: 4, bandwidth: 50 GB/s, latency: 500 ns }\n"
+            "  switch b { size: 2, bandwidth: 50 GB/s, latency: 500 ns }\n}",
+            parallelism="parallelism {\n  tensor { degree: 4 }\n  data {}\n}",
+        ),
+        severity=Severity.WARNING,
+    ),
+    Code(
         "AS830",
         "unknown operator",
         what="The model has an operator that neither the compiler's table nor the shape rules count.",
@@ -235,6 +269,133 @@ ROWS: tuple[Code, ...] = (
         "2\n"
         "a -1 1 ALLTOALL 4096 1 NONE 0 1 NONE 0 1\n"
         "b -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS860",
+        "key that nothing reads",
+        what="ASTRA-sim 2.x reads no such key of this file.",
+        why="It has no effect; if it is misspelt, the right one is missing or has its default.",
+        bad="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\nlinks: [ 2 ]\n",
+        good="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS861",
+        "key that has no effect",
+        what="ASTRA-sim accepts the key and never reads it, or reads it only beside another one.",
+        why="What it asks for does not happen: 2.x has no boost mode and no scheduling of dimensions.",
+        bad='# memory.json\n{ "memory-type": "NO_MEMORY_EXPANSION", "remote-mem-bw": 100 }\n',
+        good='# memory.json\n{ "memory-type": "PER_NPU_MEMORY_EXPANSION", "remote-mem-bw": 100 }\n',
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS862",
+        "reductions are free",
+        what="`local-mem-bw` is missing or 0.",
+        why="ASTRA-sim prices the reductions of collectives by it: without it they take no time.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS863",
+        "a tree for another collective",
+        what="`doubleBinaryTree` is listed for a reduce-scatter, an all-gather or an all-to-all.",
+        why="It runs an all-reduce in their place, with other times.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS864",
+        "members out of order",
+        what="The members of a communicator group are not listed in ascending order.",
+        why="They form a ring in the order listed: [3, 1, 2, 0] takes longer than [0, 1, 2, 3].",
+        bad='# comm_groups.json\n{ "1": [3, 1, 2, 0] }\n',
+        good='# comm_groups.json\n{ "1": [0, 1, 2, 3] }\n',
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS865",
+        "involved_dim beside a group",
+        what="A collective names a communicator group, and dimensions as well.",
+        why="The group decides alone, and pays other links than the dimensions would.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS866",
+        "collective that is not simulated",
+        what="A BROADCAST, and under `replay-only` every collective, lasts the duration that its node says.",
+        why="Without a duration that is 1 ns.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS867",
+        "message across several dimensions",
+        what="Sender and receiver differ in more than one dimension.",
+        why="ASTRA-sim charges the first of them only; the others are free.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS868",
+        "traces that nobody runs",
+        what="There are more traces than NPUs.",
+        why="ASTRA-sim ignores them. Left over from a larger machine, they say that something is out of date.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS869",
+        "group that nobody uses",
+        what="No trace names the group.",
+        why="It does nothing; a name that is wrong in a trace looks like this too.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS870",
+        "not everything could be checked",
+        what="Part of the files is outside what astrac models, or belongs to no whole bundle; the message says what.",
+        why="What was checked is right; the rest nobody has looked at.",
+        severity=Severity.NOTE,
+    ),
+    Code(
+        "AS871",
+        "message that nobody receives",
+        what="A send has no receive.",
+        why="ASTRA-sim runs it: the sender pays, and nobody waits. A receive was probably meant.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS872",
+        "tag too large",
+        what="A tag is 500 000 000 or more.",
+        why="ASTRA-sim takes tags modulo 500 000 000, so two different ones can match.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS873",
+        "links that ns-3 does not use",
+        what="Two links join the same nodes, or hosts have no way to each other but through other hosts.",
+        why="Of parallel links one is used. Hosts do not forward: a message without a way never arrives.",
+        bad="# topology.txt\n3 1 3\n2\n0 2 100Gbps 0.0005ms 0\n1 2 100Gbps 0.0005ms 0\n1 2 100Gbps 0.0005ms 0\n",
+        good="# topology.txt\n3 1 2\n2\n0 2 100Gbps 0.0005ms 0\n1 2 200Gbps 0.0005ms 0\n",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS874",
+        "compute that takes no time",
+        what="A compute node says how many operations it has, and no duration, and the roofline is off.",
+        why="It lasts 1 ns. `roofline-enabled`, `peak-perf` and `local-mem-bw` make its operations count.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS875",
+        "key missing, with a default",
+        what="A key that changes times is missing; the message says what ASTRA-sim takes in its place.",
+        why="Nothing is wrong with the default, as long as it is what you mean.",
+        severity=Severity.NOTE,
+    ),
+    Code(
+        "AS876",
+        "left out of the import",
+        what="Something of the bundle is not in the spec that was made of it.",
+        why="The spec builds the same network, system and memory; the message says what it does not build.",
         severity=Severity.WARNING,
     ),
 )

@@ -23,4 +23,16 @@ ROWS: tuple[Code, ...] = (
         what="A file of the bundle does not have the form that the simulator accepts.",
         why="This is a mistake in astrac, not in your spec. Nothing was written; please report it with the spec.",
     ),
+    Code(
+        "AS920",
+        "a trace that contradicts itself",
+        what="The steps of a rank depend on each other in a circle, on something that is not there, or have one id.",
+        why="This is a mistake in astrac, not in your spec. Nothing was written; please report it with the spec.",
+    ),
+    Code(
+        "AS921",
+        "a schedule that does not end",
+        what="Played as ASTRA-sim would play it, the bundle crashes, hangs or finishes in part only.",
+        why="This is a mistake in astrac, not in your spec. Nothing was written; please report it with the spec.",
+    ),
 )

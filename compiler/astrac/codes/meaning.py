@@ -9,7 +9,14 @@ _TWO_DIMENSIONS = """topology pod {
   switch nvlink { size: 8, bandwidth: 300 GB/s, latency: 300 ns }
   switch rail { size: 4, bandwidth: 25 GB/s, latency: 1 us }
 }"""
-_SIX = "topology six { switch s { size: 6, bandwidth: 50 GB/s, latency: 500 ns } }"
+_FOUR_BY_SIX = """topology pod {
+  switch nvlink { size: 4, bandwidth: 150 GB/s, latency: 300 ns }
+  switch rail { size: 6, bandwidth: 25 GB/s, latency: 1 us }
+}"""
+_TWO_BY_FOUR = """topology pod {
+  ring inner { size: 2, bandwidth: 50 GB/s, latency: 500 ns }
+  ring outer { size: 4, bandwidth: 50 GB/s, latency: 500 ns }
+}"""
 _EXPERTS = """model moe {
   transformer { layers: 4, hidden: 64, heads: 8, sequence: 32, vocabulary: 512, experts { count: 8, active: 2 } }
 }"""
@@ -44,14 +51,6 @@ ROWS: tuple[Code, ...] = (
         good=spec(),
     ),
     Code(
-        "AS504",
-        "second axis of a kind",
-        what="The `parallelism` block holds two axes of the same kind.",
-        why="An axis is named by its kind; two of them are one axis of the product of their degrees.",
-        bad=spec(parallelism="parallelism {\n  data { degree: 4 }\n  data { degree: 2 }\n}"),
-        good=spec(),
-    ),
-    Code(
         "AS505",
         "data type unknown",
         what="The spec does not say `training.precision`, and the model has no single data type of its own.",
@@ -82,7 +81,7 @@ ROWS: tuple[Code, ...] = (
         what="Only one axis can take what the others leave.",
         why="There would be several ways to share the rest.",
         bad=spec(parallelism="parallelism {\n  tensor {}\n  data {}\n}"),
-        good=spec(parallelism="parallelism {\n  tensor { degree: 2 }\n  data {}\n}"),
+        good=spec(topology=_TWO_BY_FOUR, parallelism="parallelism {\n  tensor { degree: 2 }\n  data {}\n}"),
     ),
     Code(
         "AS512",
@@ -90,9 +89,9 @@ ROWS: tuple[Code, ...] = (
         what="Axes fill the dimensions innermost first. An axis is a part of a dimension, a whole one, or several; "
         "this one ends inside a dimension at a place that does not divide it.",
         why="Its groups would have different shapes and different costs from one rank to the next.",
-        bad=spec(topology=_SIX, parallelism="parallelism {\n  tensor { degree: 4 }\n  data {}\n}"),
-        good=spec(topology=_SIX, parallelism="parallelism {\n  tensor { degree: 2 }\n  data {}\n}").replace(
-            "global_batch: 64", "global_batch: 63"
+        bad=spec(topology=_FOUR_BY_SIX, parallelism="parallelism {\n  tensor { degree: 6 }\n  data {}\n}"),
+        good=spec(topology=_FOUR_BY_SIX, parallelism="parallelism {\n  tensor { degree: 4 }\n  data {}\n}").replace(
+            "global_batch: 64", "global_batch: 60"
         ),
     ),
     Code(
@@ -140,6 +139,7 @@ ROWS: tuple[Code, ...] = (
             training="training { global_batch: 12, micro_batch: 1, precision: bf16 }",
         ),
         good=spec(
+            topology=_TWO_BY_FOUR,
             parallelism="parallelism {\n  pipeline { degree: 2, schedule: interleaved, chunks: 2 }\n  data {}\n}",
             training="training { global_batch: 16, micro_batch: 1, precision: bf16 }",
         ),
@@ -173,7 +173,9 @@ ROWS: tuple[Code, ...] = (
         "would send the same ones.",
         bad=spec(model=_EXPERTS, parallelism="parallelism {\n  tensor { degree: 2 }\n  data {}\n}"),
         good=spec(
-            model=_EXPERTS, parallelism="parallelism {\n  tensor { degree: 2, sequence_parallel: true }\n  data {}\n}"
+            topology=_TWO_BY_FOUR,
+            model=_EXPERTS,
+            parallelism="parallelism {\n  tensor { degree: 2, sequence_parallel: true }\n  data {}\n}",
         ),
     ),
     Code(
@@ -185,7 +187,7 @@ ROWS: tuple[Code, ...] = (
             topology="topology six { switch s { size: 6, bandwidth: 50 GB/s, latency: 500 ns, algorithm: "
             "halving_doubling } }",
             parallelism="parallelism { data {} }",
-        ).replace("64", "60"),
+        ).replace("global_batch: 64", "global_batch: 60"),
         good=spec(),
     ),
     Code(
@@ -242,8 +244,32 @@ ROWS: tuple[Code, ...] = (
         why="Other schedules run one piece of the model on each rank.",
         bad=spec(parallelism="parallelism {\n  pipeline { degree: 2, chunks: 2 }\n  data {}\n}"),
         good=spec(
-            parallelism="parallelism {\n  pipeline { degree: 2, schedule: interleaved, chunks: 2 }\n  data {}\n}"
+            topology=_TWO_BY_FOUR,
+            parallelism="parallelism {\n  pipeline { degree: 2, schedule: interleaved, chunks: 2 }\n  data {}\n}",
         ),
+    ),
+    Code(
+        "AS528",
+        "hybrid sharding of nothing",
+        what="`shard_on` says along which dimensions shards lie, but `shard` divides nothing.",
+        why="It would have no effect.",
+        bad=spec(topology=_TWO_DIMENSIONS, parallelism="parallelism { data { shard_on: [nvlink] } }"),
+        good=spec(
+            topology=_TWO_DIMENSIONS, parallelism="parallelism { data { shard: optimizer, shard_on: [nvlink] } }"
+        ),
+    ),
+    Code(
+        "AS529",
+        "cut of a transformer's layer",
+        what="`layer { shard }` marks the layers of an ONNX model that a tensor axis cuts. Those of a `transformer` "
+        "know how they are cut.",
+        why="A pair of column and row would be torn apart, and its collectives would be wrong.",
+        bad=spec(
+            model="model tiny {\n  transformer { layers: 4, hidden: 64, heads: 8, sequence: 32, vocabulary: 512 }\n"
+            '  layer "*.down" { shard: column }\n}',
+            parallelism="parallelism { tensor { degree: 8 } }",
+        ),
+        good=spec(parallelism="parallelism { tensor { degree: 8 } }"),
     ),
     Code(
         "AS530",
@@ -251,7 +277,9 @@ ROWS: tuple[Code, ...] = (
         what="A pipeline cuts between transformer blocks, or between layers with weights; there are fewer than stages.",
         why="A stage would have nothing to do.",
         bad=spec(parallelism="parallelism { pipeline { degree: 8 } }"),
-        good=spec(parallelism="parallelism {\n  pipeline { degree: 4 }\n  data {}\n}"),
+        good=spec(
+            topology=_FOUR_BY_SIX.replace("6", "2"), parallelism="parallelism {\n  pipeline { degree: 4 }\n  data {}\n}"
+        ),
     ),
     Code(
         "AS531",
@@ -264,10 +292,17 @@ ROWS: tuple[Code, ...] = (
             parallelism="parallelism {\n  pipeline { degree: 2 }\n  data {}\n}",
         ),
         good=spec(
+            topology=_TWO_BY_FOUR,
             model="model tiny {\n  transformer { layers: 4, hidden: 64, heads: 8, sequence: 32, vocabulary: 512 }\n"
             '  layer "block2.*" { stage: 1 }\n}',
             parallelism="parallelism {\n  pipeline { degree: 2 }\n  data {}\n}",
         ),
+    ),
+    Code(
+        "AS532",
+        "shared weight cut on one side",
+        what="Two layers share a weight, and `layer { shard }` cuts only one of them or both in different ways.",
+        why="Their gradients could not be summed.",
     ),
     Code(
         "AS540",
@@ -286,7 +321,7 @@ ROWS: tuple[Code, ...] = (
         "memory pool is too small",
         what="What the ranks keep in the pool together is more than its `capacity`.",
         why="The simulator has no notion of capacity and would run all the same.",
-        bad=spec(memory_pool=_POOL % ("pool", "64 GB/s", "600 ns", ", capacity: 1 KB")),
+        bad=spec(memory_pool=_POOL % ("pool", "64 GB/s", "600 ns", ", capacity: 1 kB")),
         good=spec(memory_pool=_POOL % ("pool", "64 GB/s", "600 ns", ", capacity: 1 TB")),
     ),
     Code(

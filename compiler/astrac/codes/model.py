@@ -114,6 +114,20 @@ ROWS: tuple[Code, ...] = (
         why="It is not counted.",
     ),
     Code(
+        "AS620",
+        "pattern without a layer",
+        what='The pattern of a `layer "..."` block matches no layer of the model; `astrac layers` lists their names.',
+        why="The override would have no effect.",
+        bad=spec(
+            model="model tiny {\n  transformer { layers: 4, hidden: 64, heads: 8, sequence: 32, vocabulary: 512 }\n"
+            '  layer "blok0.*" { freeze: true }\n}'
+        ),
+        good=spec(
+            model="model tiny {\n  transformer { layers: 4, hidden: 64, heads: 8, sequence: 32, vocabulary: 512 }\n"
+            '  layer "block0.*" { freeze: true }\n}'
+        ),
+    ),
+    Code(
         "AS650",
         "missing measured time",
         what="The model says `times`, and the table has no row, or an empty cell, for a layer and phase that the step "

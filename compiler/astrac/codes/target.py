@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from astrac.codes.example import spec
 from astrac.codes.row import Code
 
 ROWS: tuple[Code, ...] = (
@@ -46,6 +47,19 @@ ROWS: tuple[Code, ...] = (
         good="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",
     ),
     Code(
+        "AS705",
+        "time that the roofline cannot say",
+        what="ASTRA-sim prices compute by operations, bytes, a peak and a memory bandwidth; no whole numbers of "
+        "operations and bytes give this time.",
+        why="The trace would say another time than the estimate. It takes a peak below 1 GFLOPS with a bandwidth below "
+        "1 GB/s, or a node of 292 years.",
+        bad=spec(
+            hardware="hardware gpu from a100_sxm_80g {\n  peak { bf16: 0.3 GFLOPS }\n  memory { bandwidth: 0.3 GB/s }\n"
+            "  slow { ranks: [7], factor: 1.25 }\n}"
+        ),
+        good=spec(),
+    ),
+    Code(
         "AS706",
         "not a trace",
         what="A trace is cut off, holds something else than messages of Chakra, does not begin with GlobalMetadata, or "
@@ -71,6 +85,14 @@ ROWS: tuple[Code, ...] = (
         "traces are missing",
         what="The machine has more ranks than there are traces.",
         why="ASTRA-sim stops at the first rank without a trace.",
+    ),
+    Code(
+        "AS710",
+        "no policy of ASTRA-sim 1.0 says this",
+        what="`--target astra-sim-1` was asked for. Its text workloads know data parallelism, tensor parallelism "
+        "without sequence parallelism, and both where one of them fills the first dimension and the other all the rest; "
+        "one micro-batch, no recomputation, no memory pool, no stragglers, no inference.",
+        why="The text would describe another training step. The traces of `--target astra-sim-2` say all of it.",
     ),
     Code(
         "AS711",
@@ -109,6 +131,40 @@ ROWS: tuple[Code, ...] = (
         "not a line of a trace",
         what="A line that is to be encoded is not JSON, or no message of Chakra; `astrac decode` shows how they look.",
         why="There is nothing that it could mean in a trace.",
+    ),
+    Code(
+        "AS717",
+        "collective that ASTRA-sim cannot run",
+        what="A collective is so small that its chunks, or the messages that they are cut into, have no bytes.",
+        why="An all-gather of fewer bytes than chunks is cut into chunks of 0 bytes for ever; halving_doubling aborts "
+        "when a message has none.",
+        bad=spec(
+            topology="topology s { switch s { size: 8, bandwidth: 50 GB/s, latency: 500 ns } }",
+            parallelism="parallelism { data { shard: parameters } }",
+            system="system { chunks: 64 }",
+        ),
+        good=spec(
+            topology="topology s { switch s { size: 8, bandwidth: 50 GB/s, latency: 500 ns } }",
+            parallelism="parallelism { data { shard: parameters } }",
+            system="system { chunks: 4 }",
+        ),
+    ),
+    Code(
+        "AS718",
+        "algorithm that cannot do a collective",
+        what="The step issues a kind of collective that the algorithm of a dimension does not have: `halving_doubling` "
+        "has no all-to-all, `double_binary_tree` always runs an all-reduce.",
+        why="ASTRA-sim stops, or runs an all-reduce in its place, without a word.",
+        bad=spec(
+            topology="topology s { switch s { size: 8, bandwidth: 50 GB/s, latency: 500 ns, "
+            "algorithm: double_binary_tree } }",
+            parallelism="parallelism { data { shard: optimizer } }",
+        ),
+        good=spec(
+            topology="topology s {\n  switch s {\n    size: 8, bandwidth: 50 GB/s, latency: 500 ns, "
+            "algorithm: double_binary_tree\n    algorithms { all_gather: ring, reduce_scatter: ring }\n  }\n}",
+            parallelism="parallelism { data { shard: optimizer } }",
+        ),
     ),
     Code(
         "AS720",
@@ -332,5 +388,142 @@ ROWS: tuple[Code, ...] = (
         "option that the simulator cannot use",
         what="An option of ASTRA-sim 1.0's command line is unknown, or its value is out of range.",
         why="Negative passes never end, a negative scale ends without a result, an unknown option exits with 255.",
+    ),
+    Code(
+        "AS770",
+        "a node waits for one that is not there",
+        what="A node of a trace depends on an id that the trace does not have.",
+        why="ASTRA-sim aborts: the trace might be corrupted.",
+        bad='# trace.0.et\n{"version": "0.0.4"}\n'
+        '{"id": 1, "name": "a", "type": "COMP_NODE", "duration_micros": 5, "data_deps": [77]}\n',
+        good='# trace.0.et\n{"version": "0.0.4"}\n{"id": 1, "name": "a", "type": "COMP_NODE", "duration_micros": 5}\n',
+    ),
+    Code(
+        "AS771",
+        "nodes wait for each other",
+        what="The dependencies of a trace form a cycle.",
+        why="The nodes never run. Beside any other node every rank still reports that it has finished.",
+        bad='# trace.0.et\n{"version": "0.0.4"}\n'
+        '{"id": 0, "name": "a", "type": "COMP_NODE", "duration_micros": 5}\n'
+        '{"id": 1, "name": "b", "type": "COMP_NODE", "duration_micros": 5, "data_deps": [1]}\n',
+        good='# trace.0.et\n{"version": "0.0.4"}\n'
+        '{"id": 0, "name": "a", "type": "COMP_NODE", "duration_micros": 5}\n'
+        '{"id": 1, "name": "b", "type": "COMP_NODE", "duration_micros": 5, "data_deps": [0]}\n',
+    ),
+    Code(
+        "AS772",
+        "an algorithm cannot do this collective",
+        what="halvingDoubling and doubleBinaryTree need a power of two, halvingDoubling has no all-to-all, a tree "
+        "crashes in a sub-group; or the list for a kind that the traces use is missing.",
+        why="ASTRA-sim crashes, never ends, or ends with cycles that mean nothing.",
+    ),
+    Code(
+        "AS773",
+        "members of a group issue different collectives",
+        what="A rank has another collective than the others of its group, other bytes, or one fewer.",
+        why="The members wait for each other for ever; ASTRA-sim ends with status 0 and some ranks unfinished.",
+    ),
+    Code(
+        "AS774",
+        "a message that never arrives",
+        what="A receive waits for bytes or a tag that no rank sends, a message has 0 bytes, or goes to its own sender.",
+        why="The receiver never finishes, with status 0; a message of 0 bytes or to oneself aborts.",
+    ),
+    Code(
+        "AS775",
+        "a collective that never completes",
+        what="A collective has no bytes, fewer than chunks, no member, or is of a kind that ASTRA-sim does not have.",
+        why="The run ends with status 0 and unfinished ranks, never ends, or aborts.",
+    ),
+    Code(
+        "AS776",
+        "the run does not end well",
+        what="Played as ASTRA-sim would, the traces do not come to their end; the message says which rank waits for "
+        "what.",
+        why="ASTRA-sim would crash, hang, or end with status 0 and unfinished ranks.",
+    ),
+    Code(
+        "AS777",
+        "compute that the roofline cannot price",
+        what="With `roofline-enabled`, a compute node has no operations or no bytes.",
+        why="0 operations last 2^63 cycles; a node of 0 bytes is skipped and wakes nobody who waits for it.",
+    ),
+    Code(
+        "AS778",
+        "memory nodes without a memory",
+        what="A trace loads or stores and the memory file has no expansion, or its nodes do not reach all NPUs.",
+        why="ASTRA-sim stops, divides by zero, or reads past its memory.",
+    ),
+    Code(
+        "AS779",
+        "the group file will be ignored",
+        what="The path of the group file has `empty` in it.",
+        why="ASTRA-sim takes such a path for no file, and then does not find the groups that the traces name.",
+    ),
+    Code(
+        "AS780",
+        "the backend cannot take this network",
+        what="The congestion-aware analytical backend takes networks of one dimension only.",
+        why="It stops with status 255.",
+    ),
+    Code(
+        "AS781",
+        "not a file that astrac knows",
+        what="What is in the file is none of ASTRA-sim's inputs, as far as one can see.",
+        why="Nothing was checked. `--kind` says what it is meant to be.",
+    ),
+    Code(
+        "AS782",
+        "wrong logical topology of ns-3",
+        what="`logical-dims` is a list of texts, each a whole number from 1 on, whose product is the number of NPUs.",
+        why="Numbers in place of texts abort; a missing list is one NPU; ns-3 does not look at the traces.",
+        bad='# logical.json\n{ "logical-dims": [8] }\n',
+        good='# logical.json\n{ "logical-dims": ["8"] }\n',
+    ),
+    Code(
+        "AS783",
+        "wrong physical topology of ns-3",
+        what="The file is counts of nodes, switches and links, then the switches, then a line a link: both ends, rate, "
+        "delay, error rate.",
+        why="It is read as one stream of words without a check: from the first mistake on ns-3 reads something else.",
+        bad="# topology.txt\n3 1 2\n2\n0 2 100Gbps 0.0005ms 0\n1 3 100Gbps 0.0005ms 0\n",
+        good="# topology.txt\n3 1 2\n2\n0 2 100Gbps 0.0005ms 0\n1 2 100Gbps 0.0005ms 0\n",
+    ),
+    Code(
+        "AS784",
+        "wrong configuration of ns-3",
+        what="A key of the configuration has a value that ns-3 cannot read, or one that it needs is missing.",
+        why="The value keeps its default, every word after it is taken for another key, or ns-3 aborts.",
+        bad="# config.txt\nTOPOLOGY_FILE t.txt\nFLOW_FILE f.txt\nTRACE_FILE tr.txt\nTRACE_OUTPUT_FILE o.tr\n"
+        "RATE_AI 50Mb/s\nRATE_HAI 100Mb/s\nCC_MODE x\nPACKET_PAYLOAD_SIZE 1000\n",
+        good="# config.txt\nTOPOLOGY_FILE t.txt\nFLOW_FILE f.txt\nTRACE_FILE tr.txt\nTRACE_OUTPUT_FILE o.tr\n"
+        "RATE_AI 50Mb/s\nRATE_HAI 100Mb/s\nCC_MODE 12\nPACKET_PAYLOAD_SIZE 1000\n",
+    ),
+    Code(
+        "AS785",
+        "wrong custom collective",
+        what="A trace of a custom collective is missing, broken, holds other nodes than sends, receives and compute, or "
+        "the table that names them by node does.",
+        why="ASTRA-sim stops when the first such collective is issued, or never completes it.",
+        bad="# custom.yml\n-3: ring/allreduce\n",
+        good="# custom.yml\n3: ring/allreduce\n",
+    ),
+    Code(
+        "AS786",
+        "a custom collective never completes",
+        what="A custom collective runs as one chunk, and `preferred-dataset-splits` cuts it into several.",
+        why="ASTRA-sim waits for chunks that it never starts: it ends with status 0 and no rank has finished.",
+    ),
+    Code(
+        "AS787",
+        "the bundle is not what its spec gives",
+        what="A committed bundle differs from what its spec builds now.",
+        why="Whoever runs it simulates something else than the spec says. Build it again.",
+    ),
+    Code(
+        "AS788",
+        "cannot be imported",
+        what="The bundle holds something that the language cannot say.",
+        why="A spec would build another network, system or memory. The message names what, and the nearest form.",
     ),
 )

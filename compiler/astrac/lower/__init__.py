@@ -1,7 +1,8 @@
 """Spec x layers -> Plan: what every rank does.
 
-`parts` cuts each layer as the axes say, `pieces` cuts the chain into pipeline stages, `stage` writes the steps of the
-ranks of one stage, `memory` adds up what they keep.
+`overrides` lays the spec's words over the layers, `parts` cuts each layer as the axes say, `pieces` cuts the chain into
+pipeline stages, `stage` writes the steps of the ranks of one stage, `memory` adds up what they keep, `fits` compares
+that with the hardware.
 """
 
 from __future__ import annotations
@@ -9,20 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.compute import slow
-from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
+from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_errors
 from astrac.job import Axis, Kind
 from astrac.lower.chunk import Chunk, Pipe
+from astrac.lower.fits import fits
 from astrac.lower.memory import memory
-from astrac.lower.parts import override, part
+from astrac.lower.overrides import override, uneven, unmatched
+from astrac.lower.parts import part
 from astrac.lower.pieces import cut
 from astrac.lower.precision import own_type, widths
 from astrac.lower.stage import Stage
 from astrac.lower.track import Track
 from astrac.plan import Communicate, Duty, Memory, Phase, Plan
-from astrac.strategies.part import Setting, matches
+from astrac.strategies.part import Setting
 from astrac.strategies.placement import Placement, npus, place
-from astrac.strategies.units import units
-from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from astrac.compute.work import Cost
     from astrac.model import Model
     from astrac.source import Span
-    from astrac.spec import CollectiveBenchmark, Spec
+    from astrac.spec import CollectiveBenchmark, Spec, Training
 
 
 def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span]) -> Result[Plan]:
@@ -42,12 +43,14 @@ def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span]) -> Re
         cost: what a piece of work takes.
         at: the place of a JSON pointer of the Document.
     """
+    if spec.model.collective is not None:
+        return Result(_benchmark(spec, model, spec.model.collective))
+    assert spec.training is not None
     try:
-        if spec.model.collective is not None:
-            return Result(_benchmark(spec, model, spec.model.collective))
-        return Result(_training(spec, model, cost, at))
+        plan = _training(spec, spec.training, model, cost, at)
     except Diagnosed as found:
         return Result(None, (found.diagnostic,))
+    return Result(plan.value, (*plan.diagnostics, *(() if plan.value is None else fits(plan.value, at))))
 
 
 def _benchmark(spec: Spec, model: Model, benchmark: CollectiveBenchmark) -> Plan:
@@ -63,35 +66,32 @@ def _benchmark(spec: Spec, model: Model, benchmark: CollectiveBenchmark) -> Plan
     return Plan(spec, model, (Axis("rank", 1, total),), (duty,), 0, 1)
 
 
-def _training(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span]) -> Plan:
-    training = spec.training
-    assert training is not None
-    overrides = spec.model.layers or ()
-    for index, pattern in enumerate(overrides):
-        if not any(matches(pattern, layer) for layer in model.layers):
-            raise Diagnosed(_unmatched(pattern.name, model, at(f"/model/layers/{index}")))
-    model = override(model, overrides)
+def _training(spec: Spec, training: Training, model: Model, cost: Cost, at: Callable[[str], Span]) -> Result[Plan]:
+    placement = place(spec)
     own = own_type(model)
     if training.precision is None and own is None:
         message = "`training.precision` is needed: the model has no single data type of its own"
         raise Diagnosed(diagnostic("AS505", message, at("/training")))
-    placement = place(spec)
+    marks, tensor = spec.model.layers, placement.degrees["tensor"]
+    marked = override(model, marks, cut=tensor > 1)
     setting = Setting(spec, placement.degrees, widths(training.precision, own or ""), model.batch)
-    _peaks(setting, model, at)
-    parts = [part(layer, setting) for layer in model.layers]
+    found = (*unmatched(model, marks, at), *_peaks(setting, model, at))
+    if spec.model.transformer is None and tensor > 1:
+        found += tuple(uneven(marked, marks, tensor, at))
+    if has_errors(found):
+        return Result(None, found)
     stages, schedule, per_rank = _pipeline(spec, placement)
-    chunks = cut(units(model), parts, stages * per_rank, setting, cost, at)
+    chunks = cut(marked, [part(layer, setting) for layer in marked.layers], stages * per_rank, setting, cost, at)
     samples = training.global_batch // (placement.degrees["data"] * placement.degrees["expert"])
     micro_batches = samples // model.batch
-    tied = _tied(chunks, stages)
+    tied = _tied(chunks, stages, at)
     duties = []
     for stage in range(stages):
         pipe = Pipe(stage, stages, len(chunks), schedule, micro_batches)
-        mine = chunks[stage::stages]
         for name, ranks, price in _speeds(spec, placement, stage, stages, cost):
-            builder = Stage(pipe, mine, setting, price, tied)
+            builder = Stage(pipe, chunks[stage::stages], setting, price, tied)
             duties.append(Duty(name, stage, ranks, builder.steps(), memory(builder)))
-    return Plan(spec, model, placement.axes, tuple(duties), model.batch, micro_batches)
+    return Result(Plan(spec, marked, placement.axes, tuple(duties), model.batch, micro_batches), found)
 
 
 def _pipeline(spec: Spec, placement: Placement) -> tuple[int, str, int]:
@@ -100,21 +100,28 @@ def _pipeline(spec: Spec, placement: Placement) -> tuple[int, str, int]:
     axes = () if spec.parallelism is None else spec.parallelism.axes
     block = next((axis for axis in axes if axis.kind == "pipeline"), None)
     if block is None or stages == 1:
-        return 1, "gpipe", 1
+        return 1, "one_f_one_b", 1
     return stages, block.schedule, block.chunks
 
 
-def _tied(chunks: tuple[Chunk, ...], stages: int) -> dict[str, tuple[int, int]]:
-    """Layers that share a weight across stages, with the two stages that hold it."""
-    home = {part.layer.name: chunk.number % stages for chunk in chunks for part in chunk.parts.values()}
-    found: dict[str, tuple[int, int]] = {}
+def _tied(chunks: tuple[Chunk, ...], stages: int, at: Callable[[str], Span]) -> dict[str, tuple[int, ...]]:
+    """Layers whose weight several stages hold, with those stages.
+
+    Raises:
+        Diagnosed: AS532 when they do not hold the same part of it.
+    """
+    homes: dict[str, set[int]] = {}
+    sizes: dict[str, int] = {}
     for chunk in chunks:
         for part_ in chunk.parts.values():
-            owner = part_.layer.shared_with
-            if owner is not None and home[owner] != home[part_.layer.name]:
-                pair = tuple(sorted((home[owner], home[part_.layer.name])))
-                found[owner] = found[part_.layer.name] = (pair[0], pair[1])
-    return found
+            owner = part_.layer.shared_with or part_.layer.name
+            homes.setdefault(owner, set()).add(chunk.number % stages)
+            if sizes.setdefault(owner, part_.weights) != part_.weights:
+                message = (
+                    f"`{owner}` and `{part_.layer.name}` share a weight, and the tensor axis cuts only one of them"
+                )
+                raise Diagnosed(diagnostic("AS532", message, at("/model/layers")))
+    return {owner: tuple(sorted(found)) for owner, found in homes.items() if len(found) > 1}
 
 
 def _speeds(
@@ -128,7 +135,7 @@ def _speeds(
     def here(rank: int) -> bool:
         return axis is None or axis.coordinate(rank) == stage
 
-    ranks = () if straggler is None else tuple(sorted(rank for rank in straggler.ranks if here(rank)))
+    ranks = () if straggler is None else tuple(sorted({rank for rank in straggler.ranks if here(rank)}))
     on_stage = npus(spec.topology) // stages
     if len(ranks) < on_stage:
         yield (f"{name}, others" if ranks else name), (), cost
@@ -136,13 +143,8 @@ def _speeds(
         yield f"{name}, slow", ranks, slow(straggler, cost)
 
 
-def _unmatched(pattern: str, model: Model, span: Span) -> Diagnostic:
-    hints = did_you_mean(pattern, (layer.name for layer in model.layers))
-    return diagnostic("AS620", f"no layer of the model matches `{pattern}`", span, hints=hints)
-
-
-def _peaks(setting: Setting, model: Model, at: Callable[[str], Span]) -> None:
-    """Every data type that something computes in needs a peak."""
+def _peaks(setting: Setting, model: Model, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
+    """AS506 for data types that something computes in and that have no peak."""
     words = {setting.widths.compute}
     words |= {found.precision for layer in model.layers for found in setting.overrides(layer) if found.precision}
     peak = setting.spec.hardware.peak
@@ -151,4 +153,4 @@ def _peaks(setting: Setting, model: Model, at: Callable[[str], Span]) -> None:
             known = [name for name in ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8") if getattr(peak, name)]
             message = f"`{setting.spec.hardware.name}` has no peak for `{word}`"
             hint = f"it has {', '.join(known)}: add `peak {{ {word}: ... }}` or train in one of these"
-            raise Diagnosed(diagnostic("AS506", message, at("/hardware/peak"), hints=(hint,)))
+            yield diagnostic("AS506", message, at("/hardware/peak"), hints=(hint,))

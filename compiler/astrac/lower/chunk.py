@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from astrac.strategies.units import Unit
 
 
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """What one micro-batch sends across a cut of the model, of what has a gradient back too; elements, then bytes."""
+
+    forward: int
+    backward: int
+
+    def times(self, width: int) -> Boundary:
+        """In bytes, for elements of so many."""
+        return Boundary(self.forward * width, self.backward * width)
+
+
 @dataclass(frozen=True)
 class Chunk:
     """A contiguous piece of the model on one stage.
@@ -20,15 +32,14 @@ class Chunk:
         number: its place in the chain of all pieces (virtual stages), from 0.
         units: of the model.
         parts: by index of the layer.
-        sent: bytes of one micro-batch that cross its end.
-        received: bytes of one micro-batch that cross its beginning.
+        begin, end: bytes of one micro-batch that cross them.
     """
 
     number: int
     units: tuple[Unit, ...]
     parts: dict[int, Part]
-    sent: int
-    received: int
+    begin: Boundary
+    end: Boundary
 
     def of(self, unit: Unit) -> Iterator[Part]:
         """The parts of one of its units."""

@@ -1,77 +1,62 @@
-"""Layers to parts: overrides, then each strategy's cut, then what a part costs in each phase."""
+"""Layers to parts: each strategy's cut, then what a part costs in each phase."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from astrac.compute.work import Work, products
-from astrac.model import Layer, Model, Role
+from astrac.model import Layer, Role
 from astrac.plan import Phase
 from astrac.strategies import context, expert, tensor
-from astrac.strategies.part import Part, Setting, matches
+from astrac.strategies.part import Part, Point, Setting
 from astrac.strategies.placement import REPLICA, SHARD, TOKENS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from astrac.spec import LayerOverride
 
 CUTS = (tensor.cut, context.cut, expert.cut)
 """In this order: the context axis divides what the tensor axis exchanges, the expert axis goes around both."""
 
-_SHARDS = {"column": Role.COLUMN, "row": Role.ROW, "none": Role.OTHER}
 _EXPERTS = {Role.EXPERT_COLUMN, Role.EXPERT_ROW}
-
-
-def override(model: Model, overrides: Sequence[LayerOverride]) -> Model:
-    """The model with `freeze` and `shard` applied, and what they mean for input gradients upstream."""
-    if not overrides:
-        return model
-    layers = [_overridden(layer, overrides) for layer in model.layers]
-    learns: list[bool] = []
-    for index, layer in enumerate(layers):
-        upstream = any(learns[source] for source in layer.inputs)
-        learns.append(upstream or (layer.trainable and layer.weight is not None))
-        layers[index] = replace(layer, input_gradient=layer.input_gradient and upstream)
-    return replace(model, layers=tuple(layers))
-
-
-def _overridden(layer: Layer, overrides: Sequence[LayerOverride]) -> Layer:
-    for found in overrides:
-        if not matches(found, layer):
-            continue
-        if found.freeze is not None:
-            layer = replace(layer, trainable=not found.freeze and layer.weight is not None)
-        if found.shard is not None:
-            layer = replace(layer, role=_SHARDS[found.shard])
-    return layer
 
 
 def part(layer: Layer, setting: Setting) -> Part:
     """What one rank does of a layer."""
     weights = 0 if layer.weight is None else layer.weight.elements
-    precision = setting.widths.compute
+    training = setting.spec.training
+    assert training is not None
+    precision, recompute = setting.widths.compute, training.recompute
     for found in setting.overrides(layer):
         precision = found.precision or precision
+        recompute = found.recompute or recompute
     whole = Part(
         layer=layer,
         weights=weights,
-        bias=0 if layer.bias is None else layer.bias.elements,
+        bias=sum(tensor.elements for tensor in (layer.bias, *layer.others) if tensor is not None),
         weight_reads=weights if layer.weight_reads is None else layer.weight_reads,
         macs=layer.macs,
         vector_flops=layer.vector_flops,
         inputs=layer.input_elements,
         outputs=layer.output_elements,
         kept=layer.kept_elements,
+        output_gradients=layer.output_elements,
         leaves=layer.output_elements,
         matmuls=layer.matmuls,
         precision=precision,
+        recompute=_recomputed(recompute, layer, setting),
         reduced_on=_reduced_on(layer, setting),
     )
+    if not layer.runs:
+        idle = dict.fromkeys(("macs", "vector_flops", "inputs", "outputs", "kept", "output_gradients", "leaves"), 0)
+        return replace(whole, **idle, matmuls=(), recompute="none")  # type: ignore[arg-type]
     for cut in CUTS:
         whole = cut(whole, setting)
     return whole
+
+
+def _recomputed(word: str, layer: Layer, setting: Setting) -> str:
+    """What backward computes again of a layer: `selective` means attention, `full` all of a transformer's block."""
+    if word == "selective":
+        return word if layer.activation_product else "none"
+    outside = setting.spec.model.transformer is not None and layer.block is None
+    return "none" if outside else word
 
 
 def _reduced_on(layer: Layer, setting: Setting) -> tuple[str, ...]:
@@ -95,8 +80,7 @@ def phases(piece: Part) -> tuple[Phase, ...]:
         found.append(Phase.WEIGHT_GRADIENT)
     if layer.input_gradient:
         found.append(Phase.INPUT_GRADIENT)
-    exchanged = any(exchange.point.name == "AFTER_INPUT_GRADIENT" for exchange in piece.exchanges)
-    return tuple(reversed(found)) if exchanged else tuple(found)
+    return tuple(reversed(found)) if piece.at(Point.AFTER_INPUT_GRADIENT) else tuple(found)
 
 
 def work(piece: Part, phase: Phase, setting: Setting) -> Work:
@@ -116,8 +100,9 @@ def work(piece: Part, phase: Phase, setting: Setting) -> Work:
         again = 0 if linear else piece.inputs * wide.activations
         flops, moved = products_of * piece.macs + piece.vector_flops, activations + weights + again
     elif phase is Phase.WEIGHT_GRADIENT:
-        flops = 2 * piece.macs if piece.macs else 2 * piece.outputs
-        moved = activations + (piece.weight_reads + piece.bias) * wide.gradients
+        flops = 2 * piece.macs if piece.macs else 2 * piece.output_gradients
+        moved = (piece.inputs + piece.output_gradients) * wide.activations
+        moved += (piece.weight_reads + piece.bias) * wide.gradients
     else:
         flops, moved = 2 * piece.macs + piece.vector_flops, activations + weights
     matmuls = products(layer, piece.matmuls, phase.value)

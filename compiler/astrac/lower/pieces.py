@@ -5,28 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, diagnostic
-from astrac.lower.chunk import Chunk
+from astrac.lower.chunk import Boundary, Chunk
 from astrac.lower.parts import phases, work
 from astrac.plan import Phase
 from astrac.strategies import pipeline
+from astrac.strategies.units import units as in_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from astrac.compute.work import Cost
+    from astrac.model import Model
     from astrac.source import Span
     from astrac.strategies.part import Part, Setting
     from astrac.strategies.units import Unit
 
 
 def cut(
-    units: Sequence[Unit], parts: Sequence[Part], pieces: int, setting: Setting, cost: Cost, at: Callable[[str], Span]
+    model: Model, parts: Sequence[Part], pieces: int, setting: Setting, cost: Cost, at: Callable[[str], Span]
 ) -> tuple[Chunk, ...]:
     """The units in `pieces` contiguous chunks: where `layer { stage }` says so, else as even in time as can be.
 
     Raises:
         Diagnosed: AS530 when there are fewer units than pieces, AS531 when given stages do not make contiguous ones.
     """
+    units = in_units(model)
     if len(units) < pieces:
         message = f"{pieces} pipeline stages need as many units to cut between; the model has {len(units)}"
         raise Diagnosed(diagnostic("AS530", message, at("/parallelism")))
@@ -38,16 +41,20 @@ def cut(
     else:
         starts = pipeline.balance([_time(unit, parts, setting, cost) for unit in units], pieces)
     ends = (*starts[1:], len(units))
-    crossing = _crossing(parts)
+    bounds = [units[start].first for start in starts[1:]]
+    crossing = _crossing(model, parts) if bounds else []
     width = setting.widths.activations
-    chunks = []
-    for number, (first, end) in enumerate(zip(starts, ends, strict=True)):
-        mine = tuple(units[first:end])
-        indices = range(mine[0].first, mine[-1].last + 1)
-        before = crossing[mine[0].first - 1] * width if number else 0
-        after = crossing[mine[-1].last] * width if number + 1 < pieces else 0
-        chunks.append(Chunk(number, mine, {index: parts[index] for index in indices}, sent=after, received=before))
-    return tuple(chunks)
+    edges = [Boundary(0, 0), *(crossing[bound - 1].times(width) for bound in bounds), Boundary(0, 0)]
+    return tuple(
+        Chunk(
+            number,
+            units[first:end],
+            {index: parts[index] for unit in units[first:end] for index in unit.indices},
+            edges[number],
+            edges[number + 1],
+        )
+        for number, (first, end) in enumerate(zip(starts, ends, strict=True))
+    )
 
 
 def _time(unit: Unit, parts: Sequence[Part], setting: Setting, cost: Cost) -> int:
@@ -92,19 +99,32 @@ def _starts(given: Sequence[int | None], pieces: int, at: Callable[[str], Span])
     return tuple(starts)
 
 
-def _crossing(parts: Sequence[Part]) -> list[int]:
-    """Elements alive after each layer: outputs of it and of earlier ones that a later layer still reads."""
+def _crossing(model: Model, parts: Sequence[Part]) -> list[Boundary]:
+    """Elements alive after each layer: outputs of it and of earlier ones that a later layer still reads.
+
+    A tensor that a far stage reads crosses every boundary on the way. `model.cuts` counts tensors where it knows them;
+    edges between layers say what the tensor axis has cut of that, and which of them have a gradient to go back.
+    """
+    sizes = [(part.layer.output_elements, part.leaves, part.leaves if _learns(part) else 0) for part in parts]
     last_reader = list(range(len(parts)))
     for index, part in enumerate(parts):
         for source in part.layer.inputs:
             last_reader[source] = max(last_reader[source], index)
-    change = [0] * (len(parts) + 1)
-    for index, part in enumerate(parts):
-        if last_reader[index] > index:
-            change[index] += part.leaves
-            change[last_reader[index]] -= part.leaves
-    alive, total = [], 0
-    for index in range(len(parts)):
-        total += change[index]
-        alive.append(total or parts[index].leaves)
-    return alive
+    change = [[0, 0, 0] for _ in range(len(parts) + 1)]
+    for index, reader in enumerate(last_reader):
+        if reader > index:
+            for column in range(3):
+                change[index][column] += sizes[index][column]
+                change[reader][column] -= sizes[index][column]
+    found, alive = [], [0, 0, 0]
+    for index in range(len(parts) - 1):
+        alive = [have + more for have, more in zip(alive, change[index], strict=True)]
+        whole, cut_, learning = alive
+        beside = model.cuts[index] - whole if model.cuts else 0
+        found.append(Boundary(cut_ + beside, learning and learning + beside))
+    return found
+
+
+def _learns(part: Part) -> bool:
+    """Whether anything that the output of a layer depends on is trained."""
+    return part.layer.input_gradient or (part.layer.trainable and part.weights + part.bias > 0)

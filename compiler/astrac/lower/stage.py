@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from astrac.lower.chunk import Chunk, Pipe
     from astrac.strategies.units import Unit
 
+Ids = tuple[int, ...]
+
 TAGS_OF_RINGS = 1 << 28
 """Tags of ring attention start here, above those of pipelines; all stay below the simulator's 5e8."""
 
@@ -34,13 +36,14 @@ class Stage:
     """
 
     def __init__(
-        self, pipe: Pipe, chunks: Sequence[Chunk], setting: Setting, cost: Cost, tied: dict[str, tuple[int, int]]
+        self, pipe: Pipe, chunks: Sequence[Chunk], setting: Setting, cost: Cost, tied: dict[str, tuple[int, ...]]
     ) -> None:
         self.pipe, self.chunks, self.setting = pipe, chunks, setting
         self._cost, self._track = cost, Track()
         self.weights = Weights(chunks, setting, cost, tied, self._track)
         self._readers = {chunk.number: chunk.readers() for chunk in chunks}
-        self._computations: dict[tuple[str, Phase], Computation] = {}
+        self._phases = {part.layer.name: phases(part) for chunk in chunks for part in chunk.parts.values()}
+        self._computations: dict[tuple[str, Phase], Computation | None] = {}
         self._rings = 0
 
     def turns(self) -> list[pipeline.Turn]:
@@ -63,7 +66,7 @@ class Stage:
         return tuple(self._track.steps)
 
     def _iteration(self, *, learns: bool) -> None:
-        self._exits: dict[tuple[int, int], int] = {}
+        self._exits: dict[tuple[int, int], Ids] = {}
         self.weights.restart()
         for turn in self.turns():
             if turn.forward:
@@ -78,155 +81,161 @@ class Stage:
 
     def _forward(self, chunk: Chunk, micro_batch: int) -> None:
         entry = self._receive(chunk, micro_batch, forward=True)
-        outcome: dict[int, int] = {}
+        outcome: dict[int, Ids] = {}
         for position, unit in enumerate(chunk.units):
             self.weights.gather_ahead(chunk, micro_batch, position, forward=True)
             brought = self.weights.bring(unit, micro_batch, forward=True)
             for index in unit.indices:
                 part = chunk.parts[index]
-                needs = [outcome[source] for source in part.layer.inputs if source in outcome] or entry
+                needs = _joined(outcome[source] for source in part.layer.inputs if source in outcome) or entry
                 outcome[index] = self._run(part, Phase.FORWARD, (*needs, *brought), micro_batch)
         last = outcome[chunk.units[-1].last]
         self._exits[micro_batch, chunk.number] = last
-        if chunk.number + 1 < self.pipe.pieces:
-            leaving = [outcome[index] for index, readers in self._readers[chunk.number].items() if not readers]
-            self._send(chunk, micro_batch, (last, *leaving), forward=True)
+        leaving = (outcome[index] for index, readers in self._readers[chunk.number].items() if not readers)
+        self._send(chunk, micro_batch, _joined((last, *leaving)), forward=True)
 
-    def _run(self, part: Part, phase: Phase, needs: Iterable[int], micro_batch: int) -> int:
-        """A layer forward, with its exchanges; the id that ends it."""
+    def _run(self, part: Part, phase: Phase, needs: Ids, micro_batch: int) -> Ids:
+        """A layer forward, with its exchanges; the ids that end it."""
         needs = self._exchange(part, Point.BEFORE_FORWARD, phase, needs, micro_batch)
         done = self._compute(part, phase, needs, micro_batch)
-        return self._exchange(part, Point.AFTER_FORWARD, phase, (done,), micro_batch)[-1]
+        return self._exchange(part, Point.AFTER_FORWARD, phase, done, micro_batch)
 
     # -- backward
 
     def _backward(self, chunk: Chunk, micro_batch: int) -> None:
-        entry = self._receive(chunk, micro_batch, forward=False) or (self._exits[micro_batch, chunk.number],)
+        entry = self._receive(chunk, micro_batch, forward=False) or self._exits[micro_batch, chunk.number]
         readers = self._readers[chunk.number]
-        gradient: dict[int, int] = {}
+        gradient: dict[int, Ids] = {}
         final = micro_batch == self.pipe.micro_batches - 1
         for position in reversed(range(len(chunk.units))):
             unit = chunk.units[position]
+            if not any(self._phases[part.layer.name] for part in chunk.of(unit)):
+                continue
             self.weights.gather_ahead(chunk, micro_batch, position, forward=False)
             brought = self.weights.bring(unit, micro_batch, forward=False)
             self._recompute(chunk, unit, micro_batch, brought)
             made: list[int] = []
             for index in reversed(unit.indices):
-                needs = [gradient[reader] for reader in readers[index] if reader in gradient] or entry
+                needs = _joined(gradient[reader] for reader in readers[index] if reader in gradient) or entry
                 gradient[index] = self._differentiate(chunk.parts[index], (*needs, *brought), micro_batch, made)
             self.weights.reduce(chunk, unit, tuple(made), micro_batch, final=final)
-        if chunk.number > 0:
-            first = chunk.units[0].first
-            ends = [gradient[index] for index, part in chunk.parts.items() if min(part.layer.inputs, default=0) < first]
-            self._send(chunk, micro_batch, ends, forward=False)
+        first = chunk.units[0].first
+        outward = (index for index, part in chunk.parts.items() if min(part.layer.inputs, default=0) < first)
+        self._send(chunk, micro_batch, _joined(gradient[index] for index in outward), forward=False)
 
-    def _differentiate(self, part: Part, needs: Iterable[int], micro_batch: int, made: list[int]) -> int:
-        """A layer backward; ids of weight gradients go to `made`. Returns the id that ends the input's gradient."""
-        done = tuple(needs)
-        todo = phases(part)
-        if todo:
-            done = self._exchange(part, Point.BEFORE_BACKWARD, Phase.INPUT_GRADIENT, done, micro_batch)
-        output = done
+    def _differentiate(self, part: Part, needs: Ids, micro_batch: int, made: list[int]) -> Ids:
+        """A layer backward; ids of weight gradients go to `made`. Returns the ids that end the input's gradient."""
+        todo = self._phases[part.layer.name]
+        if not todo:
+            return needs
+        output = self._exchange(part, Point.BEFORE_BACKWARD, Phase.INPUT_GRADIENT, needs, micro_batch)
+        done = output
         for phase in todo:
             if phase is Phase.WEIGHT_GRADIENT:
                 again = self._exchange(part, Point.BEFORE_WEIGHT_GRADIENT, phase, output, micro_batch)
-                made.append(self._compute(part, phase, again, micro_batch))
+                made += self._compute(part, phase, again, micro_batch)
             else:
-                done = (self._compute(part, phase, output, micro_batch),)
+                done = self._compute(part, phase, output, micro_batch)
                 done = self._exchange(part, Point.AFTER_INPUT_GRADIENT, phase, done, micro_batch)
-        return done[-1]
+        return done
 
-    def _recompute(self, chunk: Chunk, unit: Unit, micro_batch: int, brought: tuple[int, ...]) -> None:
-        """Runs again what was not kept: the whole unit, or its attention."""
-        outcome: dict[int, int] = {}
+    def _recompute(self, chunk: Chunk, unit: Unit, micro_batch: int, brought: Ids) -> None:
+        """Runs again what was not kept: all of a unit with its exchanges, or attention, whose inputs were kept."""
+        outcome: dict[int, Ids] = {}
         for index in unit.indices:
             part = chunk.parts[index]
-            if recomputed(part, self.setting):
-                needs = [outcome[source] for source in part.layer.inputs if source in outcome]
-                needs = needs or [self._exits[micro_batch, chunk.number]]
-                outcome[index] = self._run(part, Phase.RECOMPUTE, (*needs, *brought), micro_batch)
+            if part.recompute == "none":
+                continue
+            needs = _joined(outcome[source] for source in part.layer.inputs if source in outcome)
+            needs = (*(needs or self._exits[micro_batch, chunk.number]), *brought)
+            run = self._run if part.recompute == "full" else self._compute
+            outcome[index] = run(part, Phase.RECOMPUTE, needs, micro_batch)
 
     # -- single steps
 
-    def _compute(self, part: Part, phase: Phase, needs: Iterable[int], micro_batch: int) -> int:
+    def _compute(self, part: Part, phase: Phase, needs: Ids, micro_batch: int) -> Ids:
+        """A layer's work in one phase; a layer without any is no step."""
+        computation = self._computation(part, phase)
+        if computation is None:
+            return needs
         if part.rotation is not None and phase is not Phase.WEIGHT_GRADIENT:
-            return self._rotate(part, phase, tuple(needs), micro_batch)
-        return self._track.add(self._computation(part, phase), needs, part.layer.name, phase, micro_batch)
+            return self._rotate(part, phase, computation, needs, micro_batch)
+        return (self._track.add(computation, needs, part.layer.name, phase, micro_batch),)
 
-    def _computation(self, part: Part, phase: Phase) -> Computation:
+    def _computation(self, part: Part, phase: Phase) -> Computation | None:
         key = (part.layer.name, phase)
         if key not in self._computations:
             todo = work(part, phase, self.setting)
-            self._computations[key] = Computation(todo.flops, todo.bytes, self._cost(todo))
+            found = Computation(todo.flops, todo.bytes, self._cost(todo))
+            self._computations[key] = found if todo.flops or todo.bytes or found.time > 1 else None
         return self._computations[key]
 
-    def _rotate(self, part: Part, phase: Phase, needs: tuple[int, ...], micro_batch: int) -> int:
-        """Ring attention: each piece of the work runs while the next block is on its way."""
+    def _rotate(self, part: Part, phase: Phase, whole: Computation, needs: Ids, micro_batch: int) -> Ids:
+        """Ring attention: each piece of the work runs while the next block is on its way.
+
+        Backward, the gradients of a block follow it: each rank adds its own and sends them on, until they are home.
+        """
         ring = part.rotation
         assert ring is not None
-        whole = self._computation(part, phase)
-        size = ring.backward_bytes if phase is Phase.INPUT_GRADIENT else ring.forward_bytes
         why = (part.layer.name, phase, micro_batch)
         block, done = needs, needs
+        carried: Ids = ()
         for step in range(ring.steps):
-            tag = TAGS_OF_RINGS + self._rings
             moves = step + 1 < ring.steps
-            if moves:
-                self._rings += 1
-                self._track.add(Transfer(ring.axis, 1, size, tag, send=True), block, *why, ring.axis)
+            arriving = self._pass_on(part, phase, block, micro_batch) if moves else ()
             done = (self._track.add(_slice(whole, step, ring.steps), (*block, *done), *why),)
-            if moves:
-                block = (self._track.add(Transfer(ring.axis, -1, size, tag, send=False), (), *why, ring.axis),)
-        return done[0]
+            if phase is Phase.INPUT_GRADIENT and step:
+                carried = self._pass_on(part, phase, (*done, *carried), micro_batch)
+            block = arriving
+        return (*done, *carried)
 
-    def _exchange(
-        self, part: Part, point: Point, phase: Phase, needs: Iterable[int], micro_batch: int
-    ) -> tuple[int, ...]:
+    def _pass_on(self, part: Part, phase: Phase, needs: Ids, micro_batch: int) -> Ids:
+        """Sends a block to the next rank of the ring; the id that receives one from the rank before."""
+        ring = part.rotation
+        assert ring is not None
+        why = (part.layer.name, phase, micro_batch)
+        tag = TAGS_OF_RINGS + self._rings
+        self._rings += 1
+        self._track.add(Transfer(ring.axis, 1, ring.bytes, tag, send=True), needs, *why, ring.axis)
+        return (self._track.add(Transfer(ring.axis, -1, ring.bytes, tag, send=False), (), *why, ring.axis),)
+
+    def _exchange(self, part: Part, point: Point, phase: Phase, needs: Ids, micro_batch: int) -> Ids:
         """The part's collectives at a point, one after the other; the ids to wait for afterwards."""
-        ids = tuple(needs)
         for exchange in part.at(point):
-            action = Communicate(exchange.kind, exchange.bytes, (exchange.axis,))
-            ids = (self._track.add(action, ids, part.layer.name, phase, micro_batch, exchange.axis),)
-        return ids
+            if exchange.bytes:
+                action = Communicate(exchange.kind, exchange.bytes, (exchange.axis,))
+                needs = (self._track.add(action, needs, part.layer.name, phase, micro_batch, exchange.axis),)
+        return needs
 
-    def _receive(self, chunk: Chunk, micro_batch: int, *, forward: bool) -> tuple[int, ...]:
-        """Posts the receive that a turn begins with; none at the ends of the chain."""
+    def _receive(self, chunk: Chunk, micro_batch: int, *, forward: bool) -> Ids:
+        """Posts the receive that a turn begins with; none where nothing comes."""
         boundary = chunk.number if forward else chunk.number + 1
-        if boundary in (0, self.pipe.pieces):
-            return ()
-        return (self._transfer(chunk, micro_batch, boundary, (), forward=forward, send=False),)
+        size = chunk.begin.forward if forward else chunk.end.backward
+        return self._transfer(boundary, size, micro_batch, (), forward=forward, send=False)
 
-    def _send(self, chunk: Chunk, micro_batch: int, needs: Iterable[int], *, forward: bool) -> None:
+    def _send(self, chunk: Chunk, micro_batch: int, needs: Ids, *, forward: bool) -> None:
         boundary = chunk.number + 1 if forward else chunk.number
-        self._transfer(chunk, micro_batch, boundary, needs, forward=forward, send=True)
+        size = chunk.end.forward if forward else chunk.begin.backward
+        self._transfer(boundary, size, micro_batch, needs, forward=forward, send=True)
 
-    def _transfer(
-        self, chunk: Chunk, micro_batch: int, boundary: int, needs: Iterable[int], *, forward: bool, send: bool
-    ) -> int:
-        """One side of a message across a boundary between virtual stages.
+    def _transfer(self, boundary: int, size: int, micro_batch: int, needs: Ids, *, forward: bool, send: bool) -> Ids:
+        """One side of a message across a boundary between virtual stages; none where nothing crosses.
 
         A tag for each training step, micro-batch, boundary and direction.
         """
+        if not size:
+            return ()
         pipe = self.pipe
         turn = (self._track.iteration * pipe.micro_batches + micro_batch) * pipe.pieces + boundary
-        size = chunk.received if boundary == chunk.number else chunk.sent
         offset = 1 if send == forward else -1
         action = Transfer("pipeline", offset, size, 2 * turn + (0 if forward else 1), send)
         phase = Phase.FORWARD if forward else Phase.INPUT_GRADIENT
-        return self._track.add(action, needs, f"boundary{boundary}", phase, micro_batch, "pipeline")
+        return (self._track.add(action, needs, f"boundary{boundary}", phase, micro_batch, "pipeline"),)
 
 
-def recomputed(part: Part, setting: Setting) -> bool:
-    """Whether backward computes a layer again instead of keeping its activations."""
-    training = setting.spec.training
-    assert training is not None
-    word = training.recompute
-    for found in setting.overrides(part.layer):
-        word = found.recompute or word
-    if word == "selective":
-        return part.layer.activation_product
-    transformer = setting.spec.model.transformer is not None
-    return word == "full" and (part.layer.block is not None or not transformer)
+def _joined(ids: Iterable[Ids]) -> Ids:
+    """All of them, each once, in order."""
+    return tuple(dict.fromkeys(identity for several in ids for identity in several))
 
 
 def _slice(whole: Computation, step: int, steps: int) -> Computation:

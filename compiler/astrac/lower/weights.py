@@ -14,6 +14,7 @@ from astrac.strategies.data import KIND as DATA
 from astrac.strategies.data import Meeting, Reducer, reducer
 from astrac.strategies.optimizer import OPTIMIZERS
 from astrac.strategies.placement import SHARD
+from astrac.strategies.tensor import KIND as TENSOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -46,7 +47,7 @@ class Weights:
     """
 
     def __init__(
-        self, chunks: Sequence[Chunk], setting: Setting, cost: Cost, tied: dict[str, tuple[int, int]], track: Track
+        self, chunks: Sequence[Chunk], setting: Setting, cost: Cost, tied: dict[str, tuple[int, ...]], track: Track
     ) -> None:
         self._chunks, self._setting, self._cost, self._tied, self._track = chunks, setting, cost, tied, track
         options: Data | None = setting.options(DATA)  # type: ignore[assignment]
@@ -54,16 +55,20 @@ class Weights:
         pool = setting.spec.memory_pool
         self.remote = frozenset(() if pool is None else pool.holds)
         self._reducers: dict[Axes, Reducer] = {}
-        self._names = {part.layer.name for chunk in chunks for part in chunk.parts.values()}
+        self._parts = {unit: tuple(chunk.of(unit)) for chunk in chunks for unit in chunk.units}
+        self._homes = self._find_homes()
+        self._held: dict[tuple[Unit, bool], dict[Axes, int]] = {}
+        self._fresh: dict[Unit, tuple[int, ...]] = {}
         self.restart()
 
     def restart(self) -> None:
         """Before each training step: nothing is gathered, nothing waits, nothing is reduced."""
-        self._gathered: dict[tuple[str, int, bool], tuple[int, ...]] = {}
-        self._reduced: dict[str, list[int]] = defaultdict(list)
+        self._gathered: dict[tuple[Unit, int, bool], tuple[int, ...]] = {}
+        self._reduced: dict[Unit, list[int]] = defaultdict(list)
         self._waiting: dict[Axes, list[Gradient]] = defaultdict(list)
         self._deferred: list[Callable[[], None]] = []
-        self._last: list[Callable[[], None]] = []
+        self._last: list[tuple[Axes, Gradient]] = []
+        self._stored: set[tuple[Unit, Axes]] = set()
 
     # -- who holds what
 
@@ -76,20 +81,33 @@ class Weights:
 
     def held(self, unit: Unit, *, trained: bool) -> dict[Axes, int]:
         """Elements of a unit on this rank (all, or those that train), by the axes along which they are copies."""
-        found: dict[Axes, int] = defaultdict(int)
-        for part in self._parts(unit):
-            elements = self._owned(part)
-            if elements and (part.layer.trainable or not trained):
-                found[part.reduced_on] += elements
+        key = (unit, trained)
+        if key not in self._held:
+            found: dict[Axes, int] = defaultdict(int)
+            for part in self._parts[unit]:
+                elements = self._owned(part)
+                if elements and (part.layer.trainable or not trained):
+                    found[part.reduced_on] += elements
+            self._held[key] = dict(found)
+        return self._held[key]
+
+    def _find_homes(self) -> dict[str, tuple[Unit, Part]]:
+        """Where each weight of this stage counts, by the layer that owns it: at the first layer here that uses it."""
+        found: dict[str, tuple[Unit, Part]] = {}
+        for unit, parts in self._parts.items():
+            for part in parts:
+                found.setdefault(part.layer.shared_with or part.layer.name, (unit, part))
         return found
 
     def _owned(self, part: Part) -> int:
-        """Parameters of a part; a tied weight counts again where its owner lives on another stage."""
-        owner = part.layer.shared_with
-        return part.params if owner is None or owner in self._names else part.weights + part.bias
+        """Parameters of a part; a shared weight counts once on each stage."""
+        _, home = self._homes[part.layer.shared_with or part.layer.name]
+        return part.weights + part.bias if home is part else part.bias
 
-    def _parts(self, unit: Unit) -> list[Part]:
-        return [part for chunk in self._chunks if unit in chunk.units for part in chunk.of(unit)]
+    def needed(self, unit: Unit) -> tuple[Unit, ...]:
+        """The unit, and those of this stage where weights that it shares count."""
+        homes = (self._homes[part.layer.shared_with or part.layer.name][0] for part in self._parts[unit])
+        return tuple(dict.fromkeys((unit, *homes)))
 
     # -- before a pass
 
@@ -103,20 +121,24 @@ class Weights:
 
     def bring(self, unit: Unit, micro_batch: int, *, forward: bool) -> tuple[int, ...]:
         """Ids that bring a unit's weights before a pass: gathered from shards, loaded from the pool, or none."""
-        key = (unit.name, micro_batch, forward)
-        if key not in self._gathered:
-            self._gathered[key] = self._bring(unit, micro_batch, Phase.FORWARD if forward else Phase.INPUT_GRADIENT)
-        return self._gathered[key]
+        ids: list[int] = []
+        for needed in self.needed(unit):
+            key = (needed, micro_batch, forward)
+            if key not in self._gathered:
+                phase = Phase.FORWARD if forward else Phase.INPUT_GRADIENT
+                self._gathered[key] = self._bring(needed, micro_batch, phase)
+            ids += self._gathered[key]
+        return tuple(ids)
 
     def _bring(self, unit: Unit, micro_batch: int, phase: Phase) -> tuple[int, ...]:
-        found: list[int] = []
+        found = list(self._fresh.pop(unit, ()))
         # Not before the compute that is last in line when they are asked for: earlier weights are freed by then.
         needs = self._track.computed
         for axes, elements in self.held(unit, trained=False).items():
             keeper = self.reducer(axes)
             if "parameters" in self.remote:
-                size = keeper.held(elements, keeper.sharding.parameters) * self._setting.widths.weights
-                needs = (self._move(size, needs, unit.name, store=False, phase=phase, micro_batch=micro_batch),)
+                size = keeper.held(elements, divided=keeper.sharding.parameters) * self._setting.widths.weights
+                needs = (self._move(size, needs, unit, store=False, phase=phase, micro_batch=micro_batch),)
                 found += needs
             if keeper.sharding.parameters:
                 meetings = keeper.parameters(elements)
@@ -128,24 +150,35 @@ class Weights:
     def reduce(self, chunk: Chunk, unit: Unit, made: tuple[int, ...], micro_batch: int, *, final: bool) -> None:
         """Hands a unit's gradients to the reductions that are due: after the last micro-batch, or after each."""
         for axes, elements in self.held(unit, trained=True).items():
-            if not made or not (final or (self.reducer(axes).sharding.gradients and axes)):
+            if not made:
                 continue
-            gradient = Gradient(unit, elements, made)
-            if final and any(part.layer.name in self._tied for part in self._parts(unit)):
-                self._last.append(partial(self._meet_tied, axes, gradient))
-                continue
-            self._waiting[axes].append(gradient)
-            if self._full(axes):
-                self._close(axes, None if final else micro_batch)
+            gradient = self._with_sum(Gradient(unit, elements, made), axes)
+            if not final and not self._scattered(axes):
+                self._keep(gradient, axes, gradient.made, divided=False)
+            elif final and not self._scattered(axes) and self._tied_here(unit):
+                self._last.append((axes, gradient))
+            else:
+                self._waiting[axes].append(gradient)
+                if self._full(axes):
+                    self._close(axes, None if final else micro_batch)
         if not final and unit is chunk.units[0]:
             self._close_all(micro_batch)
 
     def finish(self) -> None:
-        """After all of backward: what waited, what two stages share, what the tensor axis holds in copies."""
+        """After all of backward: what waited, what stages share, what the tensor axis holds in copies."""
         self._close_all(None)
-        for action in (*self._deferred, *self._last):
+        for action in self._deferred:
             action()
+        self._meet_stages()
         self._meet_copies()
+
+    def _scattered(self, axes: Axes) -> bool:
+        """Whether these gradients are divided, so that each micro-batch's are reduced by themselves."""
+        return self.reducer(axes).sharding.gradients and bool(axes)
+
+    def _tied_here(self, unit: Unit) -> bool:
+        """Whether a weight that counts in this unit is on other stages as well."""
+        return any(self._homes[owner][0] is unit for owner in self._tied if owner in self._homes)
 
     def _full(self, axes: Axes) -> bool:
         """Whether the gradients that wait for these axes are a bucket: one unit, or as many bytes as asked for."""
@@ -171,40 +204,64 @@ class Weights:
         names = [gradient.unit.name for gradient in bucket]
         name = names[0] if len(names) == 1 else f"{names[0]}..{names[-1]}"
         needs = tuple(identity for gradient in bucket for identity in gradient.made)
-        keeper = self.reducer(axes)
-        for meeting in keeper.gradients(sum(gradient.elements for gradient in bucket)):
+        for meeting in self.reducer(axes).gradients(sum(gradient.elements for gradient in bucket)):
             needs = (self._meet(meeting, needs, name, Phase.REDUCTION, micro_batch),)
         for gradient in bucket:
-            self._reduced[gradient.unit.name] += needs
-            if "gradients" in self.remote:
-                size = keeper.held(gradient.elements, keeper.sharding.gradients) * self._setting.widths.gradients
-                self._move(size, needs, gradient.unit.name, store=True)
+            self._reduced[gradient.unit] += needs
+            self._keep(gradient, axes, needs, divided=self.reducer(axes).sharding.optimizer)
 
-    def _meet_tied(self, axes: Axes, gradient: Gradient) -> None:
-        """The gradient of a weight that two stages hold: summed between them, then reduced as any other.
+    def _meet_stages(self) -> None:
+        """Sums the gradients of weights that stages hold together, then reduces them as any others.
 
-        After all of backward: the first stage is the last to have its own, and nothing may wait behind this.
+        After all of backward: the first stage is the last to have its own, and nothing may wait behind this. In one
+        order on all stages. Of a gradient that each micro-batch has scattered a rank has its own shard to sum.
         """
-        made = gradient.made
-        for part in self._parts(gradient.unit):
-            if part.layer.name in self._tied:
-                size = part.weights * self._setting.widths.reduce
-                action = Communicate(Kind.ALL_REDUCE, size, ("pipeline",), self._tied[part.layer.name])
-                made = (self._track.add(action, made, part.layer.name, Phase.REDUCTION, axis="pipeline"),)
-        self._meet_bucket(axes, [replace(gradient, made=made)], None)
+        made = {gradient.unit: gradient.made for _, gradient in self._last}
+        for owner in sorted(owner for owner in self._tied if owner in self._homes):
+            unit, part = self._homes[owner]
+            if not part.layer.trainable:
+                continue
+            elements = part.weights if unit in made else self.reducer(part.reduced_on).shard(part.weights)
+            size = elements * self._setting.widths.reduce
+            action = Communicate(Kind.ALL_REDUCE, size, ("pipeline",), self._tied[owner])
+            needs = made.get(unit) or tuple(self._reduced[unit])
+            done = self._track.add(action, needs, owner, Phase.REDUCTION, axis="pipeline")
+            if unit in made:
+                made[unit] = (done,)
+            else:
+                self._reduced[unit] = [done]
+        for axes, gradient in self._last:
+            self._meet_bucket(axes, [replace(gradient, made=made[gradient.unit])], None)
 
     def _meet_copies(self) -> None:
-        """Sequence parallelism: norms and row biases are copies that saw different tokens."""
-        copies = [part for chunk in self._chunks for part in chunk.parts.values() if part.replicated]
-        trained = [part for part in copies if part.layer.trainable]
-        elements = sum(part.bias if part.layer.macs else part.params for part in trained)
+        """Sequence parallelism: norms, routers and row biases are copies that saw different tokens."""
+        trained = [part for parts in self._parts.values() for part in parts if part.terms and part.layer.trainable]
+        elements = sum(part.terms for part in trained)
         if not elements:
             return
-        action = Communicate(Kind.ALL_REDUCE, elements * self._setting.widths.reduce, trained[0].replicated)
+        action = Communicate(Kind.ALL_REDUCE, elements * self._setting.widths.reduce, (TENSOR,))
         before = max(identity for ids in self._reduced.values() for identity in ids)
-        done = self._track.add(action, (before,), "copies", Phase.REDUCTION, axis="tensor")
+        done = self._track.add(action, (before,), "copies", Phase.REDUCTION, axis=TENSOR)
         for ids in self._reduced.values():
             ids.append(done)
+
+    # -- gradients in the memory pool
+
+    def _with_sum(self, gradient: Gradient, axes: Axes) -> Gradient:
+        """With the sum of earlier micro-batches, which the memory pool may hold."""
+        if (gradient.unit, axes) not in self._stored:
+            return gradient
+        size = self._kept_bytes(gradient, axes, divided=self._scattered(axes))
+        return replace(gradient, made=(self._move(size, gradient.made, gradient.unit, store=False),))
+
+    def _keep(self, gradient: Gradient, axes: Axes, needs: Iterable[int], *, divided: bool) -> None:
+        """Moves a gradient, or a rank's shard of it, to the memory pool where it belongs there."""
+        if "gradients" in self.remote:
+            self._stored.add((gradient.unit, axes))
+            self._move(self._kept_bytes(gradient, axes, divided=divided), needs, gradient.unit, store=True)
+
+    def _kept_bytes(self, gradient: Gradient, axes: Axes, *, divided: bool) -> int:
+        return self.reducer(axes).held(gradient.elements, divided=divided) * self._setting.widths.gradients
 
     # -- the optimizer
 
@@ -216,22 +273,24 @@ class Weights:
 
     def _update(self, unit: Unit, keeper: Reducer, elements: int) -> None:
         wide = self._setting.widths
-        mine = keeper.held(elements, keeper.sharding.optimizer)
+        mine = keeper.held(elements, divided=keeper.sharding.optimizer)
         state, moved, flops = optimizer_cost(mine, self._setting)
-        needs = tuple(self._reduced[unit.name])
+        needs = tuple(self._reduced[unit])
         if "gradients" in self.remote:
-            needs = (*needs, self._move(mine * wide.gradients, needs, unit.name, store=False))
+            needs = (*needs, self._move(mine * wide.gradients, needs, unit, store=False))
         if "optimizer_state" in self.remote and state:
-            needs = (*needs, self._move(state, needs, unit.name, store=False))
+            needs = (*needs, self._move(state, needs, unit, store=False))
         time = self._cost(Work(flops, moved, (), unit.name, Phase.OPTIMIZER.value, wide.compute))
         done = (self._track.add(Computation(flops, moved, time), needs, unit.name, Phase.OPTIMIZER),)
         if "optimizer_state" in self.remote and state:
-            self._move(state, done, unit.name, store=True)
-        if "parameters" in self.remote:
-            self._move(mine * wide.weights, done, unit.name, store=True)
+            self._move(state, done, unit, store=True)
         if not keeper.sharding.parameters:
             for meeting in keeper.parameters(elements):
                 done = (self._meet(meeting, done, unit.name, Phase.OPTIMIZER, None),)
+                self._fresh[unit] = (*self._fresh.get(unit, ()), *done)
+        if "parameters" in self.remote:
+            kept = keeper.held(elements, divided=keeper.sharding.parameters)
+            self._move(kept * wide.weights, done, unit, store=True)
 
     # -- single steps
 
@@ -243,13 +302,13 @@ class Weights:
         self,
         size: int,
         needs: Iterable[int],
-        name: str,
+        unit: Unit,
         *,
         store: bool,
         phase: Phase = Phase.OPTIMIZER,
         micro_batch: int | None = None,
     ) -> int:
-        return self._track.add(Remote(size, store), needs, name, phase, micro_batch, "memory")
+        return self._track.add(Remote(size, store), needs, unit.name, phase, micro_batch, "memory")
 
 
 def optimizer_cost(elements: int, setting: Setting) -> tuple[int, int, int]:

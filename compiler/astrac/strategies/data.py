@@ -86,7 +86,7 @@ class Reducer:
             return ()
         return (Meeting(Kind.ALL_GATHER, self.shard(elements) * self.weights, self.shards),)
 
-    def held(self, elements: int, divided: bool) -> int:
+    def held(self, elements: int, *, divided: bool) -> int:
         """Elements a rank keeps of something that is divided or not."""
         return self.shard(elements) if divided else elements
 

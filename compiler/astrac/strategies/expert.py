@@ -7,10 +7,14 @@ and a combine after them, and both again backward. Routing is taken to be even: 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from astrac.job import Kind
 from astrac.model import Role
-from astrac.strategies.part import Exchange, Part, Point, Setting
+from astrac.strategies.part import Exchange, Part, Point, Setting, share
+
+if TYPE_CHECKING:
+    from astrac.model import Matmul
 
 KIND = "expert"
 _ROLES = {Role.EXPERT_COLUMN, Role.EXPERT_ROW}
@@ -26,17 +30,30 @@ def cut(part: Part, setting: Setting) -> Part:
         weights=part.weights // degree,
         bias=part.bias // degree,
         weight_reads=part.weight_reads // degree,
+        terms=part.terms // degree,
+        matmuls=_products(part.matmuls, degree),
     )
     # Tokens are cut along the tensor axis when they travel (sequence parallelism), whatever the compute then gathers.
-    share = setting.degrees["tensor"]
     if part.layer.role is Role.EXPERT_COLUMN:
-        size = -(-part.inputs * width // share)
+        size = share(part.inputs * width, setting.degrees["tensor"])
         return held.outside(
             Exchange(Point.BEFORE_FORWARD, Kind.ALL_TO_ALL, size, KIND),
             Exchange(Point.AFTER_INPUT_GRADIENT, Kind.ALL_TO_ALL, size, KIND),
         )
-    size = -(-part.outputs * width // share)
+    size = share(part.outputs * width, setting.degrees["tensor"])
     return held.outside(
         Exchange(Point.AFTER_FORWARD, Kind.ALL_TO_ALL, size, KIND),
         Exchange(Point.BEFORE_BACKWARD, Kind.ALL_TO_ALL, size, KIND),
+    )
+
+
+def _products(matmuls: tuple[Matmul, ...], degree: int) -> tuple[Matmul, ...]:
+    """Fewer experts, each with the tokens of all ranks."""
+    experts = sum(batch for batch, *_ in matmuls)
+    slots = sum(batch * rows for batch, rows, *_ in matmuls)
+    even, more = divmod(slots, max(1, experts // degree))
+    return tuple(
+        (batch, rows, *matmuls[0][2:])
+        for batch, rows in ((more, even + 1), (max(1, experts // degree) - more, even))
+        if batch * rows
     )

@@ -11,8 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.job import Kind
-    from astrac.model import Layer
+    from astrac.model import Layer, Matmul
     from astrac.spec import LayerOverride, Spec
+
+
+def share(count: int, degree: int) -> int:
+    """What a rank has of something that an axis divides: rounded up, so that no rank has less than it needs."""
+    return -(-count // degree)
 
 
 class Point(Enum):
@@ -42,14 +47,12 @@ class Rotation:
     Attributes:
         axis: the context axis.
         steps: its degree.
-        forward_bytes: of one block (K and V).
-        backward_bytes: of one block and its gradients.
+        bytes: of one block (K and V), and of its gradients.
     """
 
     axis: str
     steps: int
-    forward_bytes: int
-    backward_bytes: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +61,21 @@ class Part:
 
     Attributes:
         layer: as the model has it, uncut.
-        weights, bias: parameter elements that this rank holds.
+        weights: elements of the weight that this rank holds.
+        bias: elements of the layer's other tensors that it holds: the bias, recurrence weights.
         weight_reads: elements of the weight that forward touches.
         macs: multiply-accumulates forward.
         vector_flops: other FLOPs forward.
         inputs, outputs, kept: activation elements read, written and kept.
+        output_gradients: elements of the output's gradient that the weight gradient reads.
         leaves: elements of the output after the exchanges that follow it: what crosses to a next pipeline stage.
         matmuls: (batch, M, N, K) of the forward products, cut as well.
         exchanges: in the order in which they happen at each point.
         rotation: for ring attention.
-        replicated: axes along which the weights are copies whose gradients are partial sums.
+        terms: parameter elements that are copies along the tensor axis and whose gradients are terms of a sum.
         reduced_on: axes along which ranks see other samples or tokens, so gradients are reduced over them.
         precision: word of the data type that it computes in.
+        recompute: word of what backward computes again.
     """
 
     layer: Layer
@@ -81,12 +87,14 @@ class Part:
     inputs: int
     outputs: int
     kept: int
+    output_gradients: int
     leaves: int
-    matmuls: tuple[tuple[int, int, int, int], ...]
+    matmuls: tuple[Matmul, ...]
     precision: str
+    recompute: str
     exchanges: tuple[Exchange, ...] = ()
     rotation: Rotation | None = None
-    replicated: tuple[str, ...] = ()
+    terms: int = 0
     reduced_on: tuple[str, ...] = ()
 
     @property

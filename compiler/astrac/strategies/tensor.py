@@ -4,6 +4,10 @@ Forward, a pair ends in an all-reduce of the activations; backward, it begins wi
 sequence parallelism (Korthikanti et al. 2022) each all-reduce becomes a reduce-scatter, the activations between pairs
 are cut along tokens, and an all-gather opens the pair; its inputs are kept cut, and gathered again for the weight
 gradient.
+
+The embedding ends in a reduce-scatter too: each rank adds positions for its own tokens only, and backward gathers the
+gradient of the sum once, for all tables together, so that the gradients of replicated tables are whole. A pooler
+reads the first tokens, which one rank holds: an all-gather of one token a sample brings them to all.
 """
 
 from __future__ import annotations
@@ -13,9 +17,11 @@ from typing import TYPE_CHECKING
 
 from astrac.job import Kind
 from astrac.model import Role
-from astrac.strategies.part import Exchange, Part, Point, Setting
+from astrac.strategies.part import Exchange, Part, Point, Setting, share
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from astrac.model import Matmul
     from astrac.spec import Tensor
 
@@ -26,7 +32,15 @@ KIND = "tensor"
 class Cut:
     """What a role divides by the degree.
 
-    `opens` and `closes` say that it begins, ends a pair; `sequence` that sequence parallelism cuts it along tokens.
+    Attributes:
+        weights, bias, work, inputs, outputs: divided. What lies along the residual stream is not among the inputs.
+        opens: begins a pair: reads what every rank has, and owes the others their part of its gradient.
+        closes: ends a pair: each rank has a term of the output.
+        tokens: sequence parallelism cuts it along tokens.
+        gathers: makes its output whole again.
+        splits: takes its part of an input that is whole.
+        copies: under sequence parallelism its weights are copies that see different tokens.
+        product: what of (batch, rows, columns, inner) is divided.
     """
 
     weights: bool = False
@@ -36,19 +50,32 @@ class Cut:
     outputs: bool = False
     opens: bool = False
     closes: bool = False
-    sequence: bool = False
+    tokens: bool = False
+    gathers: bool = False
+    splits: bool = False
+    copies: bool = False
+    product: int | None = None
 
+
+_BATCH, _ROWS, _COLUMNS, _INNER = range(4)
 
 CUTS: dict[Role, Cut] = {
-    Role.COLUMN: Cut(weights=True, bias=True, work=True, outputs=True, opens=True),
-    Role.ROW: Cut(weights=True, work=True, inputs=True, closes=True),
-    Role.ATTENTION: Cut(work=True, inputs=True, outputs=True),
+    Role.COLUMN: Cut(weights=True, bias=True, work=True, outputs=True, opens=True, product=_COLUMNS),
+    Role.ROW: Cut(weights=True, work=True, inputs=True, closes=True, product=_INNER),
+    Role.ATTENTION: Cut(work=True, inputs=True, outputs=True, product=_BATCH),
     Role.EMBEDDING: Cut(weights=True, closes=True),
-    Role.HEAD: Cut(weights=True, bias=True, work=True, outputs=True, opens=True),
-    Role.EXPERT_COLUMN: Cut(weights=True, bias=True, work=True, outputs=True, opens=True),
-    Role.EXPERT_ROW: Cut(weights=True, work=True, inputs=True, closes=True),
-    Role.SEQUENCE: Cut(sequence=True),
-    Role.ROUTER: Cut(sequence=True),
+    Role.TABLE: Cut(tokens=True),
+    Role.HEAD: Cut(weights=True, bias=True, work=True, outputs=True, opens=True, product=_COLUMNS),
+    Role.POOLER: Cut(),
+    Role.EXPERT_COLUMN: Cut(weights=True, bias=True, work=True, outputs=True, opens=True, product=_COLUMNS),
+    Role.EXPERT_ROW: Cut(weights=True, work=True, inputs=True, closes=True, product=_INNER),
+    Role.SEQUENCE: Cut(tokens=True, copies=True, product=_ROWS),
+    Role.ROUTER: Cut(tokens=True, copies=True, product=_ROWS),
+    Role.BETWEEN: Cut(weights=True, bias=True, work=True, inputs=True, outputs=True, product=_BATCH),
+    Role.GATHERED_COLUMN: Cut(
+        weights=True, bias=True, work=True, outputs=True, opens=True, gathers=True, product=_COLUMNS
+    ),
+    Role.SPLIT_ROW: Cut(weights=True, work=True, inputs=True, closes=True, splits=True, product=_INNER),
     Role.OTHER: Cut(),
 }
 
@@ -58,71 +85,76 @@ def cut(part: Part, setting: Setting) -> Part:
     options: Tensor | None = setting.options(KIND)  # type: ignore[assignment]
     if options is None:
         return part
-    degree = setting.degrees[KIND]
-    row = CUTS[part.layer.role]
-    along_tokens = options.sequence_parallel and (row.sequence or row.closes)
+    degree, layer, row = setting.degrees[KIND], part.layer, CUTS[part.layer.role]
+    tokens = options.sequence_parallel and row.tokens
+    along_stream = degree if options.sequence_parallel else 1
 
-    def share(elements: int, divide: bool) -> int:
-        return -(-elements // degree) if divide else elements
+    def cut_where(divided: bool, elements: int) -> int:
+        return share(elements, degree) if divided else elements
 
+    stream = part.inputs if row.tokens else layer.input_replicated
+    inputs = cut_where(row.inputs, part.inputs - stream) + share(stream, along_stream)
+    outputs = cut_where(row.outputs or tokens, part.outputs)
+    leaves = cut_where((row.outputs and not row.gathers) or tokens or (row.closes and along_stream > 1), part.leaves)
+    terms = part.weights + part.bias if tokens and row.copies else 0
     cut_part = replace(
         part,
-        weights=share(part.weights, row.weights),
-        bias=share(part.bias, row.bias),
-        weight_reads=share(part.weight_reads, row.weights and part.layer.weight_reads is None),
-        macs=share(part.macs, row.work or (row.sequence and options.sequence_parallel)),
-        vector_flops=share(part.vector_flops, row.work or along_tokens),
-        inputs=share(part.inputs, row.inputs or (row.sequence and options.sequence_parallel)),
-        outputs=share(part.outputs, row.outputs or (row.sequence and options.sequence_parallel)),
-        kept=_kept(part, degree, sequence_parallel=options.sequence_parallel),
-        leaves=share(part.leaves, row.outputs or along_tokens),
-        matmuls=tuple(_product(matmul, part.layer.role, degree) for matmul in part.matmuls),
-        replicated=(KIND,) if options.sequence_parallel and (row.sequence or (row.closes and part.bias > 0)) else (),
+        weights=cut_where(row.weights, part.weights),
+        bias=cut_where(row.bias, part.bias),
+        weight_reads=cut_where(row.weights or (tokens and layer.weight_reads is not None), part.weight_reads),
+        macs=cut_where(row.work or tokens, part.macs),
+        vector_flops=cut_where(row.work or tokens or (row.closes and along_stream > 1), part.vector_flops),
+        inputs=inputs,
+        outputs=outputs,
+        kept=_kept(part, row, degree, along_stream),
+        leaves=leaves,
+        matmuls=_products(part, row, degree, tokens=tokens),
+        output_gradients=part.outputs if layer.gathers else cut_where(row.outputs or tokens, part.output_gradients),
+        terms=part.bias if row.closes and along_stream > 1 else terms,
     )
-    return cut_part.inside(*_exchanges(part, row, setting, options.sequence_parallel))
+    found = _exchanges(part, row, setting, sequence_parallel=options.sequence_parallel)
+    return cut_part.inside(*found)
 
 
-def _kept(part: Part, degree: int, *, sequence_parallel: bool) -> int:
-    """What a rank keeps: its share, and without sequence parallelism the whole of what lies on the residual stream."""
-    whole = 0 if sequence_parallel else part.layer.kept_replicated
-    return whole - (whole - part.kept) // degree
+def _kept(part: Part, row: Cut, degree: int, along_stream: int) -> int:
+    """What a rank keeps: its share, and of what lies along the stream all that sequence parallelism does not cut."""
+    if row == Cut():
+        return part.kept
+    whole = part.layer.kept_replicated
+    return share(part.kept - whole, degree) + share(whole, along_stream)
 
 
-def _product(matmul: Matmul, role: Role, degree: int) -> Matmul:
-    """A product cut by its role: output features, input features or heads."""
-    batch, rows, columns, inner = matmul
-    if role in {Role.COLUMN, Role.HEAD, Role.EXPERT_COLUMN}:
-        return (batch, rows, -(-columns // degree), inner)
-    if role in {Role.ROW, Role.EXPERT_ROW}:
-        return (batch, rows, columns, -(-inner // degree))
-    if role is Role.ATTENTION:
-        return (-(-batch // degree), rows, columns, inner)
-    return matmul
+def _products(part: Part, row: Cut, degree: int, *, tokens: bool) -> tuple[Matmul, ...]:
+    """The products of a rank: fewer heads, tokens, output or input features."""
+    at = row.product
+    if at is None or not (row.work or tokens):
+        return part.matmuls
+    return tuple((*sizes[:at], share(sizes[at], degree), *sizes[at + 1 :]) for sizes in part.matmuls)  # type: ignore[misc]
 
 
-def _exchanges(part: Part, row: Cut, setting: Setting, sequence_parallel: bool) -> list[Exchange]:
+def _exchanges(part: Part, row: Cut, setting: Setting, *, sequence_parallel: bool) -> Iterator[Exchange]:
     """The collectives of a role; bytes are of the uncut activations, all-gathers take the shard."""
-    width, degree = setting.widths.activations, setting.degrees[KIND]
-    read, written = part.inputs * width, part.outputs * width
-    found: list[Exchange] = []
+    width, degree, layer = setting.widths.activations, setting.degrees[KIND], part.layer
+    read, written = (part.inputs - layer.input_replicated) * width, part.outputs * width
+    gathered, leaving = share(read, degree), share(written, degree)
     if row.opens and sequence_parallel:
-        found += [
-            Exchange(Point.BEFORE_FORWARD, Kind.ALL_GATHER, -(-read // degree), KIND),
-            Exchange(Point.BEFORE_WEIGHT_GRADIENT, Kind.ALL_GATHER, -(-read // degree), KIND),
-            Exchange(Point.AFTER_INPUT_GRADIENT, Kind.REDUCE_SCATTER, read, KIND),
-        ]
+        yield Exchange(Point.BEFORE_FORWARD, Kind.ALL_GATHER, gathered, KIND)
+        yield Exchange(Point.BEFORE_WEIGHT_GRADIENT, Kind.ALL_GATHER, gathered, KIND)
+        yield Exchange(Point.AFTER_INPUT_GRADIENT, Kind.REDUCE_SCATTER, read, KIND)
     elif row.opens:
-        found.append(Exchange(Point.AFTER_INPUT_GRADIENT, Kind.ALL_REDUCE, read, KIND))
+        yield Exchange(Point.AFTER_INPUT_GRADIENT, Kind.ALL_REDUCE, read, KIND)
     if row.closes and sequence_parallel:
-        found += [
-            Exchange(Point.AFTER_FORWARD, Kind.REDUCE_SCATTER, written, KIND),
-            Exchange(Point.BEFORE_BACKWARD, Kind.ALL_GATHER, -(-written // degree), KIND),
-        ]
+        yield Exchange(Point.AFTER_FORWARD, Kind.REDUCE_SCATTER, written, KIND)
     elif row.closes:
-        found.append(Exchange(Point.AFTER_FORWARD, Kind.ALL_REDUCE, written, KIND))
-    transformer = setting.spec.model.transformer
-    if part.layer.role is Role.HEAD and transformer is not None:
-        # The loss over a vocabulary that is cut: maximum, target logit and sum of exponentials, fp32 a token.
-        tokens = part.outputs // transformer.vocabulary
-        found += [Exchange(Point.AFTER_FORWARD, Kind.ALL_REDUCE, 4 * tokens, KIND)] * 3
-    return found
+        yield Exchange(Point.AFTER_FORWARD, Kind.ALL_REDUCE, written, KIND)
+    if sequence_parallel and (layer.gathers or (row.closes and layer.role is not Role.EMBEDDING)):
+        yield Exchange(Point.BEFORE_BACKWARD, Kind.ALL_GATHER, leaving, KIND)
+    if row.gathers:
+        yield Exchange(Point.AFTER_FORWARD, Kind.ALL_GATHER, leaving, KIND)
+    if row.splits:
+        yield Exchange(Point.AFTER_INPUT_GRADIENT, Kind.ALL_GATHER, gathered, KIND)
+    if layer.role is Role.POOLER and sequence_parallel:
+        yield Exchange(Point.BEFORE_FORWARD, Kind.ALL_GATHER, read, KIND)
+    # The loss over a vocabulary that is cut: maximum, target logit and sum of exponentials, fp32 a token.
+    if layer.loss_rows and row.outputs:
+        yield from [Exchange(Point.AFTER_FORWARD, Kind.ALL_REDUCE, 4 * layer.loss_rows, KIND)] * 3

@@ -1,12 +1,14 @@
 """Units: what is gathered, recomputed, reduced and updated together, and never cut between pipeline stages.
 
-A transformer's block is a unit, and so is every layer outside blocks. Elsewhere a unit is a layer with a matrix or a
-kernel together with the layers without one that follow it (norms, activations, pooling).
+A transformer's block is a unit, and so is all that comes before the first one (embeddings), and after the last (norm
+and head). Elsewhere a unit is a layer with a matrix or a kernel together with the layers without one that follow it
+(norms, activations, pooling).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,18 +37,16 @@ def is_matrix(layer: Layer) -> bool:
     return layer.weight is not None and (layer.macs > 0 or len(layer.weight.shape) > 1)
 
 
-def _opens(layer: Layer, previous: Layer) -> bool:
-    if layer.block is not None or previous.block is not None:
-        return layer.block != previous.block or layer.block is None
-    return is_matrix(layer)
-
-
 def units(model: Model) -> tuple[Unit, ...]:
     """The model in units, in order; together they are all layers."""
     layers = model.layers
-    starts = [index for index in range(len(layers)) if index == 0 or _opens(layers[index], layers[index - 1])]
+    if any(layer.block is not None for layer in layers):
+        opens = [layer.block != previous.block for previous, layer in pairwise(layers)]
+    else:
+        opens = [is_matrix(layer) for layer in layers[1:]]
+    starts = [0, *(index for index, opened in enumerate(opens, 1) if opened)]
     # Layers without a matrix before the first one (a norm of the input) belong to it.
-    if len(starts) > 1 and layers[0].block is None and not layers[0].macs and not layers[0].params:
+    if len(starts) > 1 and layers[0].block is None and not any(layer.params for layer in layers[: starts[1]]):
         starts.pop(1)
     ends = [start - 1 for start in starts[1:]] + [len(layers) - 1]
     return tuple(_unit(layers, first, last) for first, last in zip(starts, ends, strict=True))

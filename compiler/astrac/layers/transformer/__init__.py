@@ -51,6 +51,9 @@ def read_transformer(transformer: Transformer, name: str, batch: int) -> Model:
 def _embeddings(rows: Rows) -> int:
     """The tables, summed; the index of the layer that the first block reads."""
     shape, hidden = rows.shape, rows.shape.hidden
+    tables = {"positions": shape.max_positions if shape.positions == "learned" else 0, "segments": shape.segments}
+    reads = {"positions": shape.sequence, "segments": min(shape.segments, rows.tokens)}
+    last = next((name for name in reversed(tables) if tables[name]), "embedding")
     stream = rows.add(
         Layer(
             "embedding",
@@ -62,14 +65,12 @@ def _embeddings(rows: Rows) -> int:
             kept_replicated=rows.stream_mask,
             weight_reads=rows.stream,
             input_gradient=False,
+            gathers=last == "embedding",
             role=Role.EMBEDDING,
         )
     )
-    tables = {"positions": shape.max_positions if shape.positions == "learned" else 0, "segments": shape.segments}
-    reads = {"positions": shape.sequence, "segments": min(shape.segments, rows.tokens)}
     for name, length in tables.items():
         if length:
-            # Not cut: every tensor rank adds them for all tokens before the stream is scattered, as Megatron does.
             stream = rows.add(
                 Layer(
                     name,
@@ -79,7 +80,9 @@ def _embeddings(rows: Rows) -> int:
                     input_elements=rows.stream,
                     output_elements=rows.stream,
                     weight_reads=reads[name] * hidden,
+                    gathers=last == name,
                     inputs=(stream,),
+                    role=Role.TABLE,
                 )
             )
     return rows.norm("embedding_norm", stream) if shape.segments else stream
@@ -122,6 +125,7 @@ def _outputs(rows: Rows, stream: int, batch: int) -> None:
                 kept_elements=2 * batch * hidden,
                 kept_replicated=2 * batch * hidden,
                 inputs=(stream,),
+                role=Role.POOLER,
             )
         )
     logits = rows.tokens * shape.vocabulary
@@ -137,6 +141,7 @@ def _outputs(rows: Rows, stream: int, batch: int) -> None:
             output_elements=logits,
             kept_elements=rows.stream + 2 * logits,  # the loss takes its logits in 32 bits: two elements of 16
             kept_replicated=rows.stream,
+            loss_rows=rows.tokens,
             inputs=(stream,),
             role=Role.HEAD,
             shared_with="embedding" if shape.tied else None,

@@ -130,6 +130,7 @@ class Rows:
                 output_elements=self.stream,
                 kept_elements=tokens * width + self.stream_mask,
                 kept_replicated=self.stream_mask,
+                input_replicated=self.stream,
                 inputs=(source, residual),
                 role=Role.ROW,
                 block=block,
