@@ -8,10 +8,11 @@ import pytest
 from astrac.job import IMPLEMENTED, Kind
 from astrac.player.text import play
 from astrac.source import Source
-from astrac.targets.astra_sim_1 import read_network, read_system, read_workload
+from astrac.targets.astra_sim_1 import check, read_network, read_system, read_workload
 from astrac.text_job import (
     LayerRow,
     Policy,
+    SharedBus,
     TextDimension,
     TextJob,
     TextNetwork,
@@ -90,7 +91,8 @@ def test_what_is_not_modelled_is_refused():
     for other in (
         replace(job, system=replace(job.system, inter="themis")),
         replace(job, rendezvous=True),
-        all_reduce(800, 8, splits=3 * 10**6 // 800),
+        replace(job, system=replace(job.system, shared_bus=SharedBus(1, 1, 1, 0.01))),
+        replace(all_reduce(2**40, 8), system=replace(job.system, splits=2**30)),
     ):
         played = play(other)
         assert played.cycles is None
@@ -113,3 +115,16 @@ def test_a_collective_without_bytes_hangs_only_where_it_is_awaited():
     assert "0 bytes" in play(job_of(text, *base, passes=2)).fails
     assert examine(text, *base, passes=1)[0] is not None
     assert [found.code for found in examine(text, *base, passes=2)[1]] == ["AS748"]
+
+
+@pytest.mark.parametrize("word", ["ring", "direct", "direct3", "halvingDoubling", "doubleBinaryTree", "oneRing"])
+@pytest.mark.parametrize("block", ["Ring", "Switch", "FullyConnected"])
+def test_a_machine_beyond_all_measure_is_played_or_refused_at_once(word, block):
+    wide = TextDimension(block, 2**30, 2**30 - 1, 100, 500)
+    job = replace(all_reduce(2**33, 2, word, splits=8), network=TextNetwork((wide, replace(wide, latency=7))))
+    system = replace(
+        job.system, algorithms=dict.fromkeys(IMPLEMENTED, (word,) if word.startswith("one") else (word, word))
+    )
+    played = play(replace(job, system=system))
+    assert played.cycles or played.unknown or played.fails
+    check(replace(job, system=system))

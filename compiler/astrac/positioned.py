@@ -199,9 +199,9 @@ class _Reader:
             raise self._wrong("not a number of JSON", self.place, end)
         if end - self.place > MAX_DIGITS:
             raise self._wrong(f"a number of more than {MAX_DIGITS} characters", self.place, end)
-        value = float(match[0]) if match[1] or match[2] else int(match[0])
-        if isinstance(value, float) and isinf(value):
+        if isinf(float(match[0])):
             raise self._wrong("a number too large for a double", self.place, end)
+        value = float(match[0]) if match[1] or match[2] else int(match[0])
         self.place = end
         return value
 

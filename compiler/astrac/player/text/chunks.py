@@ -66,6 +66,7 @@ class Planner:
     _next_queue: dict[int, int] = field(default_factory=dict)
     _trees: dict[tuple[Kind, int], int] = field(default_factory=dict)
     _rotation: int = 0
+    _plans: dict[tuple[Kind, tuple[bool, ...], int], tuple[Phase, ...]] = field(default_factory=dict)
 
     def tasks(self, kind: Kind, involved: tuple[bool, ...]) -> list[tuple[Kind, Lane]]:
         """What the next chunk does on which lanes; nothing when no involved dimension has two NPUs."""
@@ -83,6 +84,21 @@ class Planner:
 
     def plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
         """The phases of one chunk of `size` bytes."""
+        key = (kind, involved, size)
+        if key not in self._plans:
+            phases = self._plan(kind, involved, size)
+            if not self._remembers:
+                return phases
+            self._plans[key] = phases
+        return self._plans[key]
+
+    @property
+    def _remembers(self) -> bool:
+        """Whether equal chunks have equal phases: nothing takes turns."""
+        trees = any(lane.algorithm.name == "doubleBinaryTree" for row in self.lanes.values() for lane in row)
+        return self.queues == 1 and self.system.inter != "roundRobin" and not trees
+
+    def _plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
         result = []
         for task, lane in self.tasks(kind, involved):
             # A tree is an all-reduce whatever it stands for, also to the rules of the queues.

@@ -26,10 +26,16 @@ if TYPE_CHECKING:
     from astrac.player.text.ties import Tie
 
 COMPUTE_LIMIT = 2**53
+PHASE_LIMIT = 2_000_000
+"""Phases of chunks, and steps of the loop, that are played (tens of seconds); with more a job is refused."""
+
 HIGHEST = 100_000_000
 
 OWN, PHASES = 0, 1
 """Order within a cycle."""
+
+
+FLOAT32_LIMIT = 3.4028235e38
 
 
 def float32(value: float) -> float:
@@ -46,6 +52,9 @@ def _refuse(job: TextJob) -> None:
         raise PlayError(Fault.UNKNOWN, "model-shared-bus: the bus inside an NPU is not modelled")
     if job.rendezvous:
         raise PlayError(Fault.UNKNOWN, "--rendezvous-protocol: handshakes are not modelled")
+    scales = (job.compute_scale, job.comm_scale, job.injection_scale)
+    if not all(0 <= scale <= FLOAT32_LIMIT for scale in scales):
+        raise PlayError(Fault.SETTING, f"scales {scales}")
     if job.passes < 0 or job.queues < 1 or job.system.active_chunks < 1:
         reason = f"{job.passes} passes, {job.queues} queues, {job.system.active_chunks} active chunks"
         raise PlayError(Fault.SETTING, reason)
@@ -105,7 +114,8 @@ class Engine:
         self._scheduled: float = 0
         self._alarms: dict[int, float] = {}
         self._jumps = self._fractions = False
-        self._queues: defaultdict[int, Queue] = defaultdict(Queue)
+        self._budget = PHASE_LIMIT
+        self._queues: defaultdict[int, Queue] = defaultdict(partial(Queue, job.system.intra))
         self._running: defaultdict[tuple[int, Stage], int] = defaultdict(int)
         self._waiting: tuple[int, Stage] | None = None
         self._counter = 0
@@ -147,9 +157,15 @@ class Engine:
     def _advance(self) -> None:
         """The loop's next steps, until one takes time."""
         for step in self.steps:
+            self._spend(1)
             if self._take(step):
                 return
         self.finished = True
+
+    def _spend(self, cost: int) -> None:
+        self._budget -= cost
+        if self._budget < 0:
+            raise PlayError(Fault.UNKNOWN, f"more than {PHASE_LIMIT} phases of chunks and steps")
 
     def _take(self, step: loops.Step) -> bool:
         """Do a step; whether the loop has to pause."""
@@ -194,6 +210,7 @@ class Engine:
             if not phases:
                 return
             collective.chunks += 1
+            self._spend(len(phases))
             self._enter(Chunk(len(self.issued), priority, phases), ending)
         self.issued.append(collective)
         self._running[step.row, step.stage] += 1
@@ -210,13 +227,13 @@ class Engine:
     def _enter(self, chunk: Chunk, ending: list[Chunk]) -> None:
         queue = self._queues[chunk.phase.queue]
         ties.note(queue, chunk, ending, self.now, self._scheduled)
-        queue.insert(chunk, self.job.system.intra)
+        queue.insert(chunk)
         self._fill(queue)
 
     def _fill(self, queue: Queue) -> None:
         """Start waiting chunks while slots are free."""
-        while queue.waiting and len(queue.running) < self.slots:
-            chunk = queue.waiting.pop(0)
+        while queue.is_waited_for and len(queue.running) < self.slots:
+            chunk = queue.next()
             queue.running.append(chunk)
             duration = chunk.phase.duration
             self._check_fractions(duration)
@@ -259,15 +276,11 @@ class Engine:
             return
         chunk.step += 1
         entered = self._queues[chunk.phase.queue]
-        entered.insert(chunk, self.job.system.intra)
+        entered.insert(chunk)
         self._fill(left)
         self._fill(entered)
         tie = entered.tie
-        if (
-            tie is not None
-            and tie.cycle == self.now
-            and ties.arriving_matters(entered, tie, chunk, self.job.system.intra)
-        ):
+        if tie is not None and tie.cycle == self.now and ties.arriving_matters(entered, tie, chunk):
             raise self._apart(tie)
 
     def _apart(self, tie: Tie) -> PlayError:

@@ -17,8 +17,27 @@ from astrac.player.text.faults import Fault, PlayError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MESSAGE_LIMIT = 2_000_000
-"""Messages of one phase; more are not played."""
+MESSAGE_LIMIT = 1_000_000
+"""Messages that a job may have played one by one (seconds); with more it is refused."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left of the messages that may be played."""
+
+    left: int = MESSAGE_LIMIT
+
+    def look_at(self, members: int) -> None:
+        """Whether a row may be looked at one member at a time."""
+        if members > MESSAGE_LIMIT:
+            raise PlayError(Fault.UNKNOWN, f"a row of {members} NPUs that are not alike")
+
+    def spend(self, exchange: Exchange) -> None:
+        """Pay for an exchange."""
+        self.left -= exchange.members * exchange.sends
+        if self.left < 0:
+            reason = f"{exchange.members} NPUs that are not alike send {exchange.sends} messages each in a phase"
+            raise PlayError(Fault.UNKNOWN, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +79,6 @@ _ARRIVAL, _RELEASED = 0, 1
 
 def exchange_time(exchange: Exchange) -> tuple[float, tuple[float, ...]]:
     """Ns until the last member is through, and ns since its last events were scheduled, latest first."""
-    if exchange.members * exchange.sends > MESSAGE_LIMIT:
-        reason = f"{exchange.members} members that are not alike send {exchange.sends} messages each in a phase"
-        raise PlayError(Fault.UNKNOWN, reason)
     return _Exchange(exchange).run()
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from astrac.job import Kind
 from astrac.player.text.faults import Fault, PlayError
-from astrac.player.text.messages import Exchange, exchange_time
+from astrac.player.text.messages import Budget, Exchange, exchange_time
 from astrac.player.text.network import INT_LIMIT
 from astrac.player.text.trees import tree_time
 
@@ -41,10 +41,12 @@ class Endpoint:
     Attributes:
         delay: E, cycles.
         walk: memory may make messages take fractions of a ns, so phases are walked term by term.
+        budget: of messages that are played one by one.
     """
 
     delay: int
     walk: bool = False
+    budget: Budget = field(default_factory=Budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ def _ring(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: bool)
         reduced = place > 0 and (kind is Kind.REDUCE_SCATTER or (kind is Kind.ALL_REDUCE and block % 2 == 0))
         return reduction_time(message) if reduced else None
 
+    if not lane.symmetric:
+        endpoint.budget.look_at(lane.size)
     times = lane.neighbour_times(message)
     if len(times) > 1:
         exchange = Exchange(
@@ -138,7 +142,7 @@ def _ring(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: bool)
             time=lambda source, _: times[(source + 1) % members],
             delay=lambda packet: endpoint.delay + (reduction(packet) or 0),
         )
-        return _exchanged(exchange)
+        return _exchanged(exchange, endpoint)
     if endpoint.walk:
         return _in_step(endpoint, [reduction(packet) for packet in range(sends + 1)], list(times) * sends)
     reductions = members - 1 if kind in REDUCING else 0
@@ -164,7 +168,9 @@ def _direct(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: boo
         return lane.time(source, (source + offset) % members, message)
 
     if lane.symmetric and window == others:
-        times = {time(0, offset) for offset in range(1, members)}
+        distances = others if lane.dimensions[0].block == "Ring" else 1
+        endpoint.budget.look_at(distances)
+        times = {time(0, offset) for offset in range(1, distances + 1)}
         rounds = sends // others
         if len(times) == 1:
             reductions = [reduction(index * window) for index in range(rounds + 1)]
@@ -179,7 +185,7 @@ def _direct(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: boo
         delay=lambda packet: endpoint.delay + (reduction(packet) or 0),
         middle=others if kind is Kind.ALL_REDUCE else 0,
     )
-    return _exchanged(exchange)
+    return _exchanged(exchange, endpoint)
 
 
 def _halving_doubling(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
@@ -210,6 +216,7 @@ def _double_binary_tree(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, m
     del kind
     if lane.size & (lane.size - 1):
         raise PlayError(Fault.POWER_OF_TWO, f"doubleBinaryTree among {lane.size} NPUs, not a power of two")
+    endpoint.budget.look_at(lane.size)
     ns, message = tree_time(lane, size, endpoint.delay, reduction_time(size), mirrored=mirrored)
     return Duration(ns, _tail(endpoint.delay, None, message))
 
@@ -234,7 +241,8 @@ def _tail(delay: int, reduction: int | None, message: float) -> tuple[float, ...
     return (reduction, reduction + delay, reduction + delay + message)
 
 
-def _exchanged(exchange: Exchange) -> Duration:
+def _exchanged(exchange: Exchange, endpoint: Endpoint) -> Duration:
+    endpoint.budget.spend(exchange)
     return Duration(*exchange_time(exchange))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from astrac.job import Kind
@@ -51,30 +51,48 @@ class Chunk:
 
 @dataclass(slots=True)
 class Queue:
-    """Running chunks, then waiting ones in order.
+    """Running chunks, then waiting ones in an order.
 
     Attributes:
-        running, waiting: see there.
+        rule: `intra-dimension-scheduling`.
+        running: at once.
         tie: see `ties`.
     """
 
+    rule: str
     running: list[Chunk] = field(default_factory=list)
-    waiting: list[Chunk] = field(default_factory=list)
     tie: Tie | None = None
+    # Under FIFO a heap of (-priority, turn, chunk), which gives the order of its rule; else chunks in order.
+    _line: list[tuple[int, int, Chunk]] = field(default_factory=list)
+    _turn: int = 0
 
-    def insert(self, chunk: Chunk, rule: str) -> None:
-        """Behind all running chunks, and where `intra-dimension-scheduling` says among the waiting ones.
+    @property
+    def waiting(self) -> list[Chunk]:
+        """In the order in which they will run."""
+        line = sorted(self._line) if self.rule == "FIFO" else self._line
+        return [chunk for *_, chunk in line]
 
-        The other rules order reduce-scatters and all-gathers only.
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether any chunk waits."""
+        return bool(self._line)
+
+    def next(self) -> Chunk:
+        """Take the first waiting chunk."""
+        return (heappop(self._line) if self.rule == "FIFO" else self._line.pop(0))[2]
+
+    def insert(self, chunk: Chunk) -> None:
+        """Behind all running chunks, and where the rule says among the waiting ones.
+
+        FIFO: behind those of equal or higher priority. The other rules order reduce-scatters and all-gathers only.
         """
-        if rule != "FIFO" and chunk.phase.kind in {Kind.ALL_REDUCE, Kind.ALL_TO_ALL}:
-            rule = "priority"
-        self.waiting.insert(RULES[rule](self, chunk), chunk)
-
-
-def _fifo(queue: Queue, chunk: Chunk) -> int:
-    """Behind those of equal or higher priority; all were put in so, hence in order."""
-    return bisect_right(queue.waiting, -chunk.priority, key=lambda other: -other.priority)
+        self._turn += 1
+        entry = (-chunk.priority, self._turn, chunk)
+        if self.rule == "FIFO":
+            heappush(self._line, entry)
+            return
+        ordered = chunk.phase.kind not in {Kind.ALL_REDUCE, Kind.ALL_TO_ALL}
+        self._line.insert(RULES[self.rule](self, chunk) if ordered else _priority(self, chunk), entry)
 
 
 def _priority(queue: Queue, chunk: Chunk) -> int:
@@ -119,12 +137,11 @@ def _alternating(queue: Queue, chunk: Chunk) -> int:
 
 
 def _first(queue: Queue, stop: Callable[[Chunk], bool]) -> int:
-    return next((place for place, other in enumerate(queue.waiting) if stop(other)), len(queue.waiting))
+    waiting = queue.waiting
+    return next((place for place, other in enumerate(waiting) if stop(other)), len(waiting))
 
 
 RULES: dict[str, Callable[[Queue, Chunk], int]] = {
-    "FIFO": _fifo,
-    "priority": _priority,
     "SCF": _smallest_first,
     "lessRemainingPhaseFirst": _fewest_phases_first,
     "RG": _alternating,

@@ -11,6 +11,7 @@ from astrac.player.text.chunks import Planner
 from astrac.player.text.engine import float32, scaled
 from astrac.player.text.faults import Fault, PlayError
 from astrac.player.text.lanes import lanes
+from astrac.player.text.network import INT_LIMIT
 from astrac.player.text.phases import Endpoint, Phases, size_after, smallest_message
 
 if TYPE_CHECKING:
@@ -85,7 +86,11 @@ def _look_at_chunk(planner: Planner, kind: Kind, involved: tuple[bool, ...], siz
             if lane.algorithm.name == "doubleBinaryTree" and task is not Kind.ALL_REDUCE:
                 reason = f"doubleBinaryTree does an all-reduce where {task.name} should be done"
                 raise PlayError(Fault.KIND, reason)
+            if entering >= INT_LIMIT:
+                raise PlayError(Fault.TOO_LARGE, f"a chunk of {entering} bytes, 2^31 or more, enters a phase")
             message = smallest_message(task, lane, entering)
+            if not lane.symmetric:
+                planner.phases.endpoint.budget.look_at(lane.size)
             if min(lane.neighbour_times(message)) < 1:
                 raise PlayError(Fault.TOO_FAST, f"a message of {message} bytes takes less than 1 ns")
             entering = size_after(task, lane, entering)

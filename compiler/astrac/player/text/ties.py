@@ -1,9 +1,9 @@
 """Cycles in which the order of events depends on the NPU.
 
 The end of a phase takes effect on all NPUs when the last NPU of the event queue has reached it. An NPU's own events of
-the same cycle come before that on all NPUs but the last; on the last one, what was scheduled first comes first. So, if a
-chunk's phase ends and a collective starts in one cycle, and the end was scheduled earlier, NPUs may give a free slot to
-different chunks - and then wait for each other for ever.
+the same cycle come before that on all NPUs but the last; on the last one, what was scheduled first comes first. So, if
+a chunk's phase ends and a collective starts in one cycle, and the end was scheduled earlier, NPUs may give a free slot
+to different chunks - and then wait for each other for ever.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def note(queue: Queue, chunk: Chunk, ending: list[Chunk], cycle: float, schedule
         if not (leaving or arriving):
             continue
         if queue.tie is None or queue.tie.cycle != cycle:
-            queue.tie = Tie(cycle, list(queue.waiting))
+            queue.tie = Tie(cycle, queue.waiting)
         tie = queue.tie
         tie.leaving |= leaving
         tie.arriving |= arriving
@@ -68,10 +68,16 @@ def leaving_matters(queue: Queue, tie: Tie) -> bool:
     return tie.leaving and {id(chunk) for chunk in early} != {id(chunk) for chunk in queue.waiting[:free]}
 
 
-def arriving_matters(queue: Queue, tie: Tie, chunk: Chunk, rule: str) -> bool:
-    """Whether `chunk`, which has come after the new ones, would have fared better before them."""
+def arriving_matters(queue: Queue, tie: Tie, chunk: Chunk) -> bool:
+    """Whether `chunk`, which has come after the new ones, would have fared better before them.
+
+    It would if a new one runs and it does not. Where both wait, it may if their order depends on who came first.
+    """
     if not tie.arriving or chunk in queue.running:
         return False
-    behind = [other for other in tie.entered if other in queue.waiting]
-    by_order = rule != "FIFO" or any(other.priority == chunk.priority for other in behind)
-    return len(behind) < len(tie.entered) or (by_order and bool(behind))
+    waiting = queue.waiting
+    behind = [other for other in tie.entered if other in waiting]
+    if len(behind) < len(tie.entered):
+        return True
+    tie.certain = False
+    return queue.rule != "FIFO" or any(other.priority == chunk.priority for other in behind)

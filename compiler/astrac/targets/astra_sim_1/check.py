@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnostic, Label, diagnostic
 from astrac.job import IMPLEMENTED
 from astrac.player.text import Fault, PlayError, Surveyed, loops, survey
-from astrac.player.text.engine import COMPUTE_LIMIT, scaled
+from astrac.player.text.engine import COMPUTE_LIMIT, FLOAT32_LIMIT, scaled
 from astrac.player.text.lanes import algorithm, boundary, lanes
 from astrac.targets.astra_sim_1 import keys
 from astrac.targets.astra_sim_1.check_files import COLUMNS, check_network, check_workload, finding, issued_columns
@@ -56,7 +56,7 @@ def check_derived(job: TextJob) -> tuple[Diagnostic, ...]:
 
 def _check_options(job: TextJob) -> Iterable[Diagnostic]:
     """`--num-passes` and its like."""
-    ranges = (
+    ranges: tuple[tuple[str, float, int, str], ...] = (
         ("--num-passes", job.passes, 0, "endless"),
         ("--num-queues-per-dim", job.queues, 1, "exit 1"),
         ("--compute-scale", job.compute_scale, 0, "no result"),
@@ -64,7 +64,7 @@ def _check_options(job: TextJob) -> Iterable[Diagnostic]:
         ("--injection-scale", job.injection_scale, 0, "no result"),
     )
     for option, value, least, effect in ranges:
-        if not least <= value < float("inf"):
+        if not least <= value <= FLOAT32_LIMIT:
             yield diagnostic("AS757", f"`{option} {value}` is not a number from {least} on ({effect})")
 
 

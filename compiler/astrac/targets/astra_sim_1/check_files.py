@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnostic, Label, diagnostic
 from astrac.player.text import loops
 from astrac.player.text.faults import PlayError
+from astrac.player.text.network import INT_LIMIT
 from astrac.text_job import DLRMS, MAX_DIMENSIONS, Policy, Stage
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def check_network(network: TextNetwork) -> tuple[Diagnostic, ...]:
 def _dimension_problems(dimension: TextDimension) -> Iterable[tuple[str, str, str]]:
     """Code, key and message of what is wrong with a dimension."""
     least = 2 if dimension.block == "FullyConnected" else 1
+    for key, value in (("units-count", dimension.size), ("links-count", dimension.links)):
+        if value >= INT_LIMIT:
+            yield "AS723", key, f"`{key}` is below 2^31"
     if dimension.size < least:
         yield "AS723", "units-count", f"{dimension.block} needs at least {least} NPU{'s' if least > 1 else ''}"
     elif dimension.links < 1 or dimension.links_used < 1:
