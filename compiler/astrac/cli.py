@@ -169,7 +169,19 @@ def _report(findings: Sequence[Diagnostic], form: str = "text", *, errors_to: st
 
 
 def _declare_check(parser: ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="specs, folders of them, or - for standard input")
+    from astrac.api import kinds
+
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="specs, ASTRA-sim's own files, traces, folders of any of them, or - for a spec on standard input",
+    )
+    parser.add_argument("--kind", choices=kinds.KINDS, help="what the files are (default: what is in them tells)")
+    parser.add_argument("--backend", choices=kinds.BACKENDS, help="that ASTRA-sim's files are for")
+    parser.add_argument(
+        "--inputs", action="store_true", help="pass over files that are not ASTRA-sim's (for hooks that get all files)"
+    )
     _declare_variant(parser)
     _declare_format(parser, *FORMATS)
     parser.add_argument("--print", action="store_true", help="show the elaborated document, all defaults filled in")
@@ -179,20 +191,45 @@ def _run_check(options: Namespace) -> int:
     from astrac.document import to_json
 
     findings: list[Diagnostic] = []
-    files = list(_specs(options.files))
-    for path in files:
-        result = checking.check(_shown(path), _read(path), _variant(options))
-        points = result.value or ()
-        findings += [*result.diagnostics, *(finding for point in points for finding in point.diagnostics)]
-        if options.print:
-            for point in points:
-                print(to_json(point.document.tree))
+    files = 0
+    for path in options.files:
+        specs, others = _sorted_out(path, options)
+        files += len(specs)
+        for spec in specs:
+            result = checking.check(_shown(spec), _read(spec), _variant(options))
+            points = result.value or ()
+            findings += [*result.diagnostics, *(finding for point in points for finding in point.diagnostics)]
+            if options.print:
+                for point in points:
+                    print(to_json(point.document.tree))
+        if others:
+            from astrac.api import guarding
+
+            guarded = guarding.check(path, options.kind, options.backend, only_inputs=options.inputs)
+            files += guarded.files
+            findings += guarded.diagnostics
+            if not guarded.files and not specs and not options.inputs:
+                raise Usage(f"no file of ours or of ASTRA-sim's below {path}")
     _report(findings, options.format, errors_to="stdout")
     if options.format == "text" and not options.print:
         if findings:
             print()
-        print(_verdict(findings, len(files)))
+        print(_verdict(findings, files))
     return int(has_errors(findings))
+
+
+def _sorted_out(path: str, options: Namespace) -> tuple[list[str], bool]:
+    """The specs that a path means, and whether it means files of ASTRA-sim's: a folder stands for all below it."""
+    if path == STANDARD_INPUT:
+        return [path], False
+    if Path(path).is_dir():
+        return (
+            [] if options.kind else sorted(str(file) for file in Path(path).rglob("*.astra") if file.is_file())
+        ), True
+    if not Path(path).exists() and not path.startswith("std/"):
+        raise Usage(f"cannot read {path}: no such file or directory")
+    is_spec = not options.kind and path.endswith(".astra")
+    return ([path], False) if is_spec else ([], True)
 
 
 def _specs(paths: Iterable[str]) -> Iterator[str]:

@@ -276,7 +276,8 @@ ROWS: tuple[Code, ...] = (
         "key that nothing reads",
         what="ASTRA-sim 2.x reads no such key of this file.",
         why="It has no effect; if it is misspelt, the right one is missing or has its default.",
-        bad="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\nlinks: [ 2 ]\n",
+        bad="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n"
+        "links: [ 2 ]\n",
         good="# network.yml\ntopology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",
         severity=Severity.WARNING,
     ),
@@ -396,6 +397,13 @@ ROWS: tuple[Code, ...] = (
         "left out of the import",
         what="Something of the bundle is not in the spec that was made of it.",
         why="The spec builds the same network, system and memory; the message says what it does not build.",
+        severity=Severity.WARNING,
+    ),
+    Code(
+        "AS877",
+        "words that a group does not hear",
+        what="A communicator group that is not the whole machine, and an `*-implementation` list of several words.",
+        why="ASTRA-sim then runs `ring` in the group; a list of one word is used as it is.",
         severity=Severity.WARNING,
     ),
 )

@@ -502,8 +502,8 @@ ROWS: tuple[Code, ...] = (
     Code(
         "AS785",
         "wrong custom collective",
-        what="A trace of a custom collective is missing, broken, holds other nodes than sends, receives and compute, or "
-        "the table that names them by node does.",
+        what="A trace of a custom collective is missing or broken, holds other nodes than sends, receives and compute, "
+        "or the table that names them by node is no table.",
         why="ASTRA-sim stops when the first such collective is issued, or never completes it.",
         bad="# custom.yml\n-3: ring/allreduce\n",
         good="# custom.yml\n3: ring/allreduce\n",

@@ -29,7 +29,7 @@ MAX_FINDINGS = 10
 
 def text(path: Path, files: Files | None = None) -> Source:
     """A text file as it is shown; AS700 when it is none."""
-    data = _bytes(path, None if files is None else files.inside, 4 * MAX_TEXT)[0]
+    data = content(path, None if files is None else files.inside, 4 * MAX_TEXT)[0]
     try:
         return Source(str(path), data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -49,7 +49,7 @@ def traces(files: Files, machine: Machine, groups: dict[int, ListedGroup], names
         finding = diagnostic("AS700", f"{machine.npus} NPUs are more than {MAX_RANKS}")
         return Traces(Result(None, (finding,)), ())
     decoder = Decoder(machine, groups, names)
-    known: dict[object, Trace] = {}
+    known: dict[object, Trace | None] = {}
     programs: list[Program] = []
     found: list[Diagnostic] = []
     missing: list[int] = []
@@ -69,34 +69,38 @@ def traces(files: Files, machine: Machine, groups: dict[int, ListedGroup], names
             break
     if missing:
         named = files.workload.name
-        first = f"`{named}.{missing[0]}.et` is missing"
-        more = f", and {len(missing) - 1} others of {machine.npus}" if len(missing) > 1 else f" of {machine.npus}"
-        found.insert(0, diagnostic("AS709", f"the trace {first}{more}"))
+        more = f", and {len(missing) - 1} others" if len(missing) > 1 else ""
+        message = f"of {machine.npus} traces `{named}.{missing[0]}.et` is missing{more}"
+        place = Source(str(files.workload.with_name(f"{named}.{missing[0]}.et"))).whole()
+        found.insert(0, diagnostic("AS709", message, place))
     return Traces(Result(None, tuple(found)) if found else Result(programs), decoder.remarks())
 
 
-def _trace(path: Path, files: Files, rank: int, decoder: Decoder, known: dict[object, Trace]) -> Result[Trace]:
+def _trace(path: Path, files: Files, rank: int, decoder: Decoder, known: dict[object, Trace | None]) -> Result[Trace]:
+    """The trace of a rank; of bytes that were broken before, nothing is told again."""
     status = path.stat()
     inode = (status.st_dev, status.st_ino)
     trace = known.get(inode)
-    if trace is None:
-        data, status = _bytes(path, files.inside, MAX_TRACE)
+    if trace is None and inode not in known:
+        data, status = content(path, files.inside, MAX_TRACE)
         digest = blake2b(data).digest()
         trace = known.get(digest)
-        if trace is None:
+        if trace is None and digest not in known:
             read = decoder.trace(data, rank, Source(str(path)))
-            if read.value is None:
-                return read
             trace = read.value
-            if not trace.depends:
-                known[digest] = trace
-        if not trace.depends:
+            if trace is None or not trace.depends:
+                known[digest] = known[inode] = trace
+            if trace is None:
+                return read
+        elif trace is None or not trace.depends:
             known[inode] = trace
+    if trace is None:
+        return Result(None)
     decoder.check_members(trace, rank, Source(str(path)))
     return Result(trace)
 
 
-def _bytes(path: Path, inside: Path | None, limit: int) -> tuple[bytes, os.stat_result]:
+def content(path: Path, inside: Path | None, limit: int) -> tuple[bytes, os.stat_result]:
     """The content of a regular file; FileNotFoundError is the caller's for traces."""
     try:
         if inside is not None and not path.resolve().is_relative_to(inside.resolve()):

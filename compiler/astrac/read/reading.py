@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from astrac.diagnostics import Result
-    from astrac.job import Job, ListedGroup, Machine
+    from astrac.job import Dimension, Job, ListedGroup, Machine
     from astrac.positioned import Tree
     from astrac.read.files import Files
     from astrac.source import Source
@@ -46,10 +46,15 @@ class Reading:
     unmodelled: tuple[Diagnostic, ...]
 
 
-def examine(files: Files) -> Reading:
-    """All that can be known of a bundle; traces are read when everything else is right."""
+def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Reading:
+    """All that can be known of a bundle; traces are read when everything else is right.
+
+    Args:
+        files: by their roles.
+        dimensions: of the network, where another backend's file says them; that file is not read then.
+    """
     reader = _Reader(files)
-    machine, groups = reader.machine(), None
+    machine, groups = reader.machine(dimensions), None
     if machine is not None:
         groups = reader.groups(machine)
     job = None if machine is None or groups is None else reader.job(machine, groups)
@@ -75,12 +80,13 @@ class _Reader:
     remarks: list[Diagnostic] = field(default_factory=list)
     unmodelled: list[Diagnostic] = field(default_factory=list)
 
-    def machine(self) -> Machine | None:
+    def machine(self, dimensions: tuple[Dimension, ...] | None) -> Machine | None:
         """From the network, system and memory files."""
-        network = self._tree("network", yaml_tree)
+        network = self._tree("network", yaml_tree) if dimensions is None else None
         system = self._tree("system", json_tree)
         memory = self._tree("memory", json_tree)
-        dimensions = None if network is None else self._take(read_network(network))
+        if network is not None:
+            dimensions = self._take(read_network(network))
         if system is not None:
             self.unmodelled += unmodelled(system)
         if self.files.rendezvous:

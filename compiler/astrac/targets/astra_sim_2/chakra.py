@@ -84,6 +84,8 @@ _MESSAGES: dict[str, dict[str, _Shape]] = {
 NODE_TYPES: dict[type[Op], int] = {Load: 2, Store: 3, Compute: 4, Send: 5, Receive: 6, Collective: 7}
 """`NodeType`; an enum is an int32 on the wire."""
 
+SEND = NODE_TYPES[Send]
+
 
 @cache
 def _messages() -> dict[str, Any]:

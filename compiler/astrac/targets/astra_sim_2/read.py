@@ -5,12 +5,13 @@ Strict: what the simulator refuses, crashes on, or reads as something else is a 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Label, Result, diagnostic
 from astrac.job import Dimension, ListedGroup, Machine, MemoryType, RemoteMemory
 from astrac.targets import conform
-from astrac.targets.astra_sim_2 import keys
+from astrac.targets.astra_sim_2 import keys, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,7 @@ UNMODELLED: dict[str, object] = {
 
 def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
     """network.yml."""
-    findings = conform.findings(tree, "network") or _uneven(tree)
+    findings = [_hinted(found, tree) for found in conform.findings(tree, "network")] or _uneven(tree)
     if findings:
         return Result(None, tuple(findings))
     lists = [tree.value[key] for key in ("topology", "npus_count", "bandwidth", "latency")]
@@ -39,6 +40,18 @@ def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
             for block, size, bandwidth, latency in zip(*lists, strict=True)
         )
     )
+
+
+def _hinted(found: Diagnostic, tree: Tree) -> Diagnostic:
+    """With the form that was meant, where a block has a name that none has; keys of 1.0 are told once."""
+    words = tree.value.get("topology") if isinstance(tree.value, dict) else None
+    for at, word in enumerate(words if isinstance(words, list) else ()):
+        if isinstance(word, str) and found.labels[0].span == tree.at(f"/topology/{at}"):
+            return replace(found, hints=nearest.hints(word))
+    if found.code == "AS704" and not found.hints and isinstance(tree.value, dict) and "units-count" in tree.value:
+        hint = "these are the keys of ASTRA-sim 1.0; 2.x reads `topology`, `npus_count`, `bandwidth`, `latency`"
+        return replace(found, hints=(hint,))
+    return found
 
 
 def _uneven(tree: Tree) -> list[Diagnostic]:

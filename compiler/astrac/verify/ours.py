@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnostic, diagnostic
-from astrac.job import Collective, Kind
+from astrac.job import IMPLEMENTED, Collective, Kind
+from astrac.verify.structure import broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from astrac.job import Job, Op, Program
+    from astrac.job import Job
     from astrac.source import Span
 
 
@@ -24,47 +25,21 @@ def verify(job: Job, at: Callable[[str], Span]) -> tuple[Diagnostic, ...]:
         job: with everything that the simulator will see.
         at: the place of a JSON pointer of the Document.
     """
-    broken = tuple(finding for program in job.programs for finding in _structure(program))
-    return broken or tuple(_charged(job, at))
+    bugs = tuple(
+        diagnostic("AS920", f"a trace of ours is broken: {message}")
+        for program in job.programs
+        for _, message in broken(program)
+    )
+    return bugs or tuple(charged(job, lambda: at("/system/chunks")))
 
 
-def _structure(program: Program) -> Iterator[Diagnostic]:
-    """Ids are unique, dependencies exist, and there is no cycle among them."""
-    ids = [op.id for op in program.ops]
-    if len(set(ids)) < len(ids):
-        yield diagnostic("AS920", "two nodes of a trace have one id")
-    known = set(ids)
-    missing = {need for op in program.ops for need in (*op.data, *op.control)} - known
-    if missing:
-        yield diagnostic("AS920", f"a trace depends on nodes that it does not have: {min(missing)}")
-    elif _cyclic(program.ops):
-        yield diagnostic("AS920", "nodes of a trace wait for each other")
-
-
-def _cyclic(ops: tuple[Op, ...]) -> bool:
-    children: dict[int, list[int]] = {op.id: [] for op in ops}
-    waiting = {}
-    for op in ops:
-        needs = {*op.data, *op.control}
-        waiting[op.id] = len(needs)
-        for need in needs:
-            children[need].append(op.id)
-    ready = [identity for identity, count in waiting.items() if not count]
-    for identity in ready:
-        for child in children[identity]:
-            waiting[child] -= 1
-            if not waiting[child]:
-                ready.append(child)
-    return len(ready) < len(ops)
-
-
-def _charged(job: Job, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
+def charged(job: Job, place: Callable[[], Span | None]) -> Iterator[Diagnostic]:
     """Collectives that ASTRA-sim raises to chunks x NPUs, or whose left-over chunk it charges whole (section 3.1)."""
     splits, npus = job.machine.splits, job.machine.npus
     sizes: dict[str, dict[int, str]] = {"small": {}, "odd": {}}
     for program in job.programs:
         for op in program.ops:
-            if not isinstance(op, Collective):
+            if not isinstance(op, Collective) or op.kind not in IMPLEMENTED or job.machine.replay_only:
                 continue
             if op.kind is not Kind.ALL_GATHER and op.bytes < splits * npus:
                 sizes["small"].setdefault(op.bytes, op.name)
@@ -76,7 +51,7 @@ def _charged(job: Job, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
             f"`{name}` moves {size:,} B, fewer than chunks x NPUs = {splits} x {npus}: "
             f"ASTRA-sim charges {splits * npus:,} B{others}"
         )
-        yield diagnostic("AS804", message, at("/system/chunks"))
+        yield diagnostic("AS804", message, place())
     for size, name in _first(sizes["odd"]):
         chunk = size // splits
         count = -(-size // chunk) if chunk else 0
@@ -84,7 +59,7 @@ def _charged(job: Job, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
             f"`{name}` moves {size:,} B, no multiple of {splits} chunks: ASTRA-sim runs {count} chunks of {chunk:,} B"
             f"{_others(sizes['odd'])}"
         )
-        yield diagnostic("AS804", message, at("/system/chunks"))
+        yield diagnostic("AS804", message, place())
 
 
 def _first(sizes: dict[int, str]) -> list[tuple[int, str]]:

@@ -1,0 +1,188 @@
+"""Checks of ASTRA-sim's own files, one by one or as the bundles that they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from astrac.api.bundles import check_bundle
+from astrac.api.kinds import BACKENDS, KINDS
+from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
+from astrac.read.load import content
+from astrac.read.survey import TRACE, survey
+from astrac.source import Source
+from astrac.targets.recognise import recognise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+DEFAULT_BACKEND = BACKENDS[0]
+MAX_TEXT = 16 << 20
+MAX_TRACE = 256 << 20
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """What was looked at, and what was found.
+
+    Attributes:
+        files: how many; the traces of a bundle are one.
+        diagnostics: in the order of the files.
+    """
+
+    files: int
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def check(path: str, kind: str | None, backend: str | None, *, only_inputs: bool = False) -> Guarded:
+    """A file, or everything of ASTRA-sim's below a folder.
+
+    Args:
+        path: of either.
+        kind: of a file, None: what is in it tells.
+        backend: that the files are for, None: the one that they say.
+        only_inputs: pass over a file that is none of ASTRA-sim's.
+    """
+    if Path(path).is_dir():
+        return check_folder(path, backend)
+    return check_file(path, kind, backend or DEFAULT_BACKEND, only_inputs=only_inputs)
+
+
+def check_file(
+    path: str, kind: str | None = None, backend: str = DEFAULT_BACKEND, *, only_inputs: bool = False
+) -> Guarded:
+    """One file by itself.
+
+    Args:
+        path: of it.
+        kind: of `KINDS`; None: what is in it tells.
+        backend: that the file is for, of `verify.BACKENDS`.
+        only_inputs: pass over a file that is none of ASTRA-sim's.
+    """
+    try:
+        limit = MAX_TRACE if path.endswith(".et") or kind == "trace" else MAX_TEXT
+        data, _ = content(Path(path), None, limit)
+    except (Diagnosed, FileNotFoundError) as stop:
+        missing = diagnostic("AS700", f"`{path}` does not exist")
+        return Guarded(1, (stop.diagnostic if isinstance(stop, Diagnosed) else missing,))
+    word = kind or recognise(path, data)
+    if word is None and only_inputs:
+        return Guarded(0, ())
+    if word is None or word == "spec":
+        hints = (f"`--kind` takes one of {', '.join(KINDS)}",)
+        message = "not one of ASTRA-sim's files, as far as its content tells"
+        return Guarded(1, (diagnostic("AS781", message, Source(path).whole(), hints=hints),))
+    return Guarded(1, _check(path, data, word, backend))
+
+
+def _check(path: str, data: bytes, kind: str, backend: str) -> tuple[Diagnostic, ...]:
+    if kind == "trace":
+        return _check_trace(path, data)
+    try:
+        text = data.decode("utf-8" if kind.endswith("-1") else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        return (diagnostic("AS700", f"not UTF-8: byte {error.start}", Source(path).whole()),)
+    return _CHECKS[kind](Source(path, text), backend)
+
+
+def _check_trace(path: str, data: bytes) -> tuple[Diagnostic, ...]:
+    from astrac.targets.astra_sim_2.lone import read_lone  # noqa: PLC0415 - needs protobuf
+    from astrac.verify import Evidence, verify_alone  # noqa: PLC0415
+
+    match = TRACE.fullmatch(Path(path).name)
+    job, found = read_lone(data, int(match[2]) if match else None, Source(path))
+    return found if job is None else (*found, *verify_alone(Evidence(job, {}, lambda _: path)))
+
+
+# -- texts; each imports what it needs, since a hook checks one kind at a time
+
+
+def _of_2(kind: str) -> Callable[[Source, str], tuple[Diagnostic, ...]]:
+    def check(source: Source, backend: str) -> tuple[Diagnostic, ...]:
+        from astrac.targets.astra_sim_2.check_files import check_file as check_text  # noqa: PLC0415
+
+        return check_text(source, kind, backend)
+
+    return check
+
+
+def _network_1(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
+    from astrac.targets.astra_sim_1.read_network import read_network  # noqa: PLC0415
+
+    return read_network(source).diagnostics
+
+
+def _system_1(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
+    from astrac.targets.astra_sim_1.read_system import read_system  # noqa: PLC0415
+
+    return read_system(source).diagnostics
+
+
+def _workload_1(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
+    from astrac.targets.astra_sim_1.read_workload import read_workload  # noqa: PLC0415
+
+    return read_workload(source).diagnostics
+
+
+def _ns3_logical(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
+    from astrac.targets.ns3 import read_logical  # noqa: PLC0415
+
+    return read_logical(source).diagnostics
+
+
+def _ns3_topology(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
+    from astrac.targets.ns3 import check_whole, read_topology  # noqa: PLC0415
+
+    result = read_topology(source)
+    return (*result.diagnostics, *check_whole(None, None, result.value, None))
+
+
+def _ns3_config(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
+    from astrac.targets.ns3 import read_config  # noqa: PLC0415
+
+    return read_config(source).diagnostics
+
+
+_CHECKS: dict[str, Callable[[Source, str], tuple[Diagnostic, ...]]] = {
+    **{kind: _of_2(kind) for kind in ("network", "system", "memory", "groups", "custom-table")},
+    "network-1": _network_1,
+    "system-1": _system_1,
+    "workload-1": _workload_1,
+    "ns3-logical": _ns3_logical,
+    "ns3-topology": _ns3_topology,
+    "ns3-config": _ns3_config,
+}
+
+
+# -- folders
+
+
+def check_folder(folder: str, backend: str | None = None) -> Guarded:
+    """Every file of ASTRA-sim's below a folder: as a bundle where files belong together, else one by one."""
+    found = survey(Path(folder))
+    diagnostics: list[Diagnostic] = []
+    files = 0
+    for bundle in found.bundles:
+        files += len(bundle.files)
+        diagnostics += check_bundle(bundle, found.ranks, backend)
+    seen: set[object] = set()
+    for kind, path in found.alone:
+        files += 1
+        for name in _names(kind, path, found.ranks):
+            identity = _identity(name)
+            if identity not in seen:
+                seen.add(identity)
+                diagnostics += check_file(str(name), kind, backend or DEFAULT_BACKEND).diagnostics
+    return Guarded(files, tuple(diagnostics))
+
+
+def _names(kind: str, path: Path, ranks: Mapping[Path, Sequence[int]]) -> Iterable[Path]:
+    """The files of an entry: all traces of a prefix."""
+    return [path.with_name(f"{path.name}.{rank}.et") for rank in ranks[path]] if kind == "trace" else [path]
+
+
+def _identity(path: Path) -> object:
+    """Hard links are one file."""
+    status = path.lstat()
+    return (status.st_dev, status.st_ino)

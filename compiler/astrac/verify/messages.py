@@ -1,0 +1,170 @@
+"""Every receive has a send, and every message a way to go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from astrac.diagnostics import diagnostic
+from astrac.job import Receive, Send
+from astrac.verify.evidence import node, programs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from astrac.diagnostics import Diagnostic
+    from astrac.job import Job
+    from astrac.verify.evidence import Evidence
+
+TAGS = 500_000_000
+"""Tags count modulo this (section 6.1, T15d)."""
+
+MAX_WORK = 3_000_000
+"""Messages that are counted; beyond, a play alone tells."""
+
+MAX_FINDINGS = 10
+
+
+class _Message(NamedTuple):
+    source: int
+    destination: int
+    tag: int
+    bytes: int
+
+
+class _Ends(NamedTuple):
+    """Of all messages: how many are sent and received, and the first node that does."""
+
+    sent: Counter[_Message]
+    received: Counter[_Message]
+    first: dict[tuple[bool, _Message], Send | Receive]
+
+
+def messages(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS774 for messages that abort the simulator or that a rank waits for in vain; AS867, AS871, AS872 are advice."""
+    talk = _talk(evidence)
+    if not any(talk.values()):
+        return
+    refused = list(_aborting(evidence, talk))
+    yield from refused
+    if refused or sum(len(talk[number]) for _, number in _ranks(evidence.job)) > MAX_WORK:
+        return
+    yield from _aliases(evidence, talk)
+    ends = _ends(evidence.job, talk)
+    yield from _in_vain(evidence, ends)
+    yield from _advice(evidence, ends)
+
+
+def aborting(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS774 for what can be told of each message by itself."""
+    return _aborting(evidence, _talk(evidence))
+
+
+def _talk(evidence: Evidence) -> dict[int, list[Send | Receive]]:
+    """The messages of each program."""
+    return {
+        number: [op for op in program.ops if isinstance(op, Send | Receive)]
+        for number, program in programs_of(evidence.job)
+    }
+
+
+def _ranks(job: Job) -> list[tuple[int, int]]:
+    return [(rank, members.program) for members in job.classes for rank in job.ranks(members)]
+
+
+def _aborting(evidence: Evidence, talk: dict[int, list[Send | Receive]]) -> Iterator[Diagnostic]:
+    for number, ops in talk.items():
+        for op in ops:
+            what = None
+            if op.bytes == 0:
+                what = "moves 0 bytes"
+            elif op.offset % evidence.job.axis(op.axis).size == 0:
+                what = "goes to the rank that it comes from"
+            if what is not None:
+                yield diagnostic("AS774", f"the message of {node(op)} {what}", evidence.of(number))
+                break
+
+
+def _ends(job: Job, talk: dict[int, list[Send | Receive]]) -> _Ends:
+    sent: Counter[_Message] = Counter()
+    received: Counter[_Message] = Counter()
+    first: dict[tuple[bool, _Message], Send | Receive] = {}
+    axes = {axis.name: axis for axis in (*job.axes, job.axis("rank"))}
+    for rank, number in _ranks(job):
+        for op in talk[number]:
+            peer = axes[op.axis].peer(rank, op.offset)
+            sends = isinstance(op, Send)
+            message = _Message(*((rank, peer) if sends else (peer, rank)), op.tag % TAGS, op.bytes)
+            (sent if sends else received)[message] += 1
+            first.setdefault((sends, message), op)
+    return _Ends(sent, received, first)
+
+
+def _in_vain(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
+    """Receives that no send matches, with the send that was probably meant."""
+    missing = [
+        (message, count - ends.sent[message]) for message, count in ends.received.items() if count > ends.sent[message]
+    ]
+    spare: dict[tuple[int, int], list[_Message]] = {}
+    if missing:
+        for message, count in ends.sent.items():
+            if count > ends.received[message]:
+                spare.setdefault((message.source, message.destination), []).append(message)
+    for message, _ in sorted(missing)[:MAX_FINDINGS]:
+        op = ends.first[False, message]
+        hints = [_meant(message, other) for other in spare.get((message.source, message.destination), ())[:1]]
+        wanted = f"{message.bytes:,} B with tag {op.tag} from rank {message.source}"
+        text = f"rank {message.destination} waits for {wanted} ({node(op)}), which nobody sends"
+        yield diagnostic("AS774", text, evidence.of_rank(message.destination), hints=hints)
+
+
+def _meant(wanted: _Message, sent: _Message) -> str:
+    if wanted.tag == sent.tag:
+        return f"rank {sent.source} sends {sent.bytes:,} B with this tag: both ends name the same bytes"
+    return f"rank {sent.source} sends {sent.bytes:,} B with tag {sent.tag}: both ends name the same tag"
+
+
+def _advice(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
+    unread = [message for message, count in ends.sent.items() if count > ends.received[message]]
+    matched = any(count > ends.sent[message] for message, count in ends.received.items())
+    if unread and not matched:
+        first = min(unread)
+        more = f", and so {len(unread) - 1} others" if len(unread) > 1 else ""
+        sent = f"what rank {first.source} sends in {node(ends.first[True, first])}"
+        text = f"rank {first.destination} does not receive {sent}{more}"
+        yield diagnostic("AS871", text, evidence.of_rank(first.source))
+    yield from _corners(evidence, ends)
+
+
+def _aliases(evidence: Evidence, talk: dict[int, list[Send | Receive]]) -> Iterator[Diagnostic]:
+    for number, ops in talk.items():
+        for op in ops:
+            if op.tag >= TAGS:
+                text = f"tag {op.tag} of {node(op)} counts as {op.tag % TAGS}: tags are taken modulo {TAGS:,}"
+                yield diagnostic("AS872", text, evidence.of(number))
+                return
+
+
+def _corners(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
+    """Messages between ranks that differ in several dimensions."""
+    sizes = [dimension.size for dimension in evidence.job.machine.dimensions]
+    if len(sizes) < 2:
+        return
+    crossing = 0
+    first = None
+    for message in ends.sent:
+        stride = differing = 1
+        differing = 0
+        for size in sizes:
+            differing += message.source // stride % size != message.destination // stride % size
+            stride *= size
+        if differing > 1:
+            crossing += 1
+            first = first or message
+    if first is not None:
+        more = f", and so {crossing - 1} others" if crossing > 1 else ""
+        text = (
+            f"{node(ends.first[True, first])} sends from rank {first.source} to rank {first.destination}, across "
+            f"several dimensions, and pays for the first only{more}"
+        )
+        yield diagnostic("AS867", text, evidence.of_rank(first.source))

@@ -1,0 +1,79 @@
+"""A Job that was read from somebody's files: what ends badly, or runs as something else, and which file says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from astrac.diagnostics import Label, diagnostic, has_errors
+from astrac.job import Compute, Receive, Send
+from astrac.player import UNIT, play
+from astrac.verify.collectives import collectives
+from astrac.verify.evidence import node, programs_of
+from astrac.verify.machines import machines
+from astrac.verify.messages import aborting, messages
+from astrac.verify.nodes import nodes
+from astrac.verify.ours import charged
+from astrac.verify.sequences import sequences
+from astrac.verify.structure import structure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from astrac.diagnostics import Diagnostic
+    from astrac.source import Span
+    from astrac.verify.evidence import Evidence
+
+_BEFORE_PLAY = (machines, structure, nodes, collectives, messages, sequences)
+_SILENT_IN_REPLAY = (collectives, messages, sequences)
+
+
+def verify_read(evidence: Evidence) -> tuple[Diagnostic, ...]:
+    """Errors and advice about a Job and its files; a play to the end shows what nothing else has found."""
+    found: list[Diagnostic] = []
+    replay = evidence.job.machine.replay_only
+    for check in _BEFORE_PLAY:
+        if not (replay and check in _SILENT_IN_REPLAY):
+            found += check(evidence)
+    if not has_errors(found):
+        found += _played(evidence)
+        found += charged(evidence.job, lambda: evidence.at("system", "/preferred-dataset-splits"))
+    return tuple(found)
+
+
+def verify_alone(evidence: Evidence) -> tuple[Diagnostic, ...]:
+    """What can be told of the trace of one rank, without the machine and without the other ranks."""
+    return (*structure(evidence), *collectives(evidence), *aborting(evidence))
+
+
+def verify_algorithm(evidence: Evidence, place: Span) -> tuple[Diagnostic, ...]:
+    """The traces of a custom collective: sends, receives and reductions that come to an end.
+
+    Args:
+        evidence: its members as the ranks of a machine of their own.
+        place: where the algorithm is named.
+    """
+    for number, program in programs_of(evidence.job):
+        for op in program.ops:
+            if not isinstance(op, Send | Receive | Compute):
+                message = f"{node(op)} of a custom collective is no send, receive or compute: it never ends"
+                return (diagnostic("AS785", message, evidence.of(number), Label(place, "named here")),)
+    found = [*structure(evidence), *messages(evidence)]
+    if not has_errors(found):
+        playback = play(evidence.job, cost=UNIT)
+        if playback.fails is not None and "not known" not in playback.fails:
+            message = f"the custom collective does not end: {playback.fails}"
+            found.append(diagnostic("AS785", message, place))
+    return tuple(found)
+
+
+def _played(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS776 when the simulator would not come to an end; AS870 when nobody can tell at a sane cost."""
+    exact = evidence.exact and evidence.backend != "ns3"
+    playback = play(evidence.job) if exact else play(evidence.job, cost=UNIT)
+    if playback.fails is None:
+        return
+    if "not known" in playback.fails:
+        message = f"whether the run ends could not be found out: {playback.fails}"
+        yield diagnostic("AS870", message, evidence.at("system"))
+    else:
+        yield diagnostic("AS776", f"the run does not end well: {playback.fails}", evidence.at("system"))
