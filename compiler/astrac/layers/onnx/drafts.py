@@ -11,7 +11,9 @@ Rules that are documented in ARCHITECTURE.md and kept here:
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from astrac.layers.onnx import weights as tracing
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from astrac.layers.onnx.products import Products
 
 _BOOKKEEPING = frozenset({"int64", "int32", "uint64", "uint32", "bool", "string", "int16", "uint16"})
+_RESHAPED = frozenset({"Unsqueeze", "Squeeze", "Cast", "Identity"})
+
 UNKNOWN_OPERATOR = Operator(lambda _site: (), Kind.WORK)
 """Stands for the row of an operator that the table does not have."""
 
@@ -102,10 +106,8 @@ class _Drafter:
         self.storage: dict[str, str] = {}
         self.maker: dict[str, Draft] = {}
         self.results = frozenset(flat.outputs)
-        self.readers: dict[str, list[Node]] = {}
-        for node in flat.nodes:
-            for name in node.inputs:
-                self.readers.setdefault(name, []).append(node)
+        self.readers = Counter(chain.from_iterable(node.inputs for node in flat.nodes))
+        self.reader = {name: node for node in flat.nodes for name in node.inputs}
         self.unknown: dict[str, list[Node]] = {}
 
     def run(self) -> Drafts:
@@ -125,7 +127,7 @@ class _Drafter:
         if row is None:
             row = UNKNOWN_OPERATOR
             self.unknown.setdefault(f"{node.domain}:{node.op}" if node.domain else node.op, []).append(node)
-        dtype = self.facts.values[node.outputs[0]].dtype if node.outputs[0] else None
+        dtype = self.facts.values[node.outputs[0]].dtype
         if row.kind is Kind.VIEW or row.kind is Kind.SHAPE or (dtype in _BOOKKEEPING and row.products is None):
             self.pass_on(node, data[:1] if row.kind is Kind.VIEW and not row.merges else data)
         elif not (node.op == "Add" and self.is_bias(node, data)):
@@ -147,8 +149,10 @@ class _Drafter:
     def add(self, node: Node, row: Operator, data: list[str]) -> None:
         """A row."""
         site, storage, rows = Site(node, self.facts), self.storage, self.rows
-        reads = [storage.get(name, name) for name in data]
-        made = Draft(node, site, row, self.joined(data), tuple(dict.fromkeys(reads)), flops=vector_flops(site, row))
+        reads = tuple([storage.get(name, name) for name in data])
+        if len(reads) > 1:
+            reads = tuple(dict.fromkeys(reads))
+        made = Draft(node, site, row, self.joined(data), reads, flops=vector_flops(site, row))
         if row.products is not None:
             made.products = _products(site, row.products)
         learned_before = True in [rows[source].learns for source in made.sources]
@@ -184,14 +188,14 @@ class _Drafter:
         """Whether rows of a trained table are selected: those of a rotary embedding scale activations instead."""
         if len(self.stored[table.root].shape) < 2 or BUFFER.search(table.alias or table.root):
             return False
-        width = self.stored[table.root].shape[-1]
-        for reader in self.readers.get(node.outputs[0], ()):
-            if reader.op == "Mul":
-                other = next((name for name in reader.inputs if name != node.outputs[0]), "")
-                shape = self.facts.values[other].shape if other in self.facts.values else None
-                if self.flows.get(other) is None and shape and shape[-1] == width:
-                    return False
-        return True
+        width, name = self.stored[table.root].shape[-1], node.outputs[0]
+        while (reader := self.reader.get(name)) is not None and reader.op in _RESHAPED:
+            name = reader.outputs[0]
+        if reader is None or reader.op != "Mul":
+            return True
+        other = next((other for other in reader.inputs if other != name), "")
+        shape = self.facts.values[other].shape if other in self.facts.values else None
+        return not (shape and shape[-1] == width and self.flows[other] is None)
 
     def constant_operand(self, made: Draft, data: list[str]) -> None:
         """A scale, shift or table among the operands of elementwise arithmetic."""
@@ -241,7 +245,7 @@ class _Drafter:
 
     def is_read_once(self, name: str) -> bool:
         """Whether one node reads a value, and the user of the model does not."""
-        return len(self.readers[name]) == 1 and name not in self.results
+        return self.readers[name] == 1 and name not in self.results
 
     def is_bias(self, node: Node, data: list[str]) -> bool:
         """Folds an `Add` into the product before it, where it is that product's bias."""

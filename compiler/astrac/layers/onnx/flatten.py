@@ -43,15 +43,15 @@ def flatten(name: str, file: File, span: Span | None) -> Flat:
 
 def _is_gradient(node: Node) -> bool:
     """Whether ONNX Runtime's training builder made it: `*_grad` outputs, `*_Grad/*` names, `*Grad` operators."""
-    return (
-        any(output.endswith(_GRADIENT) for output in node.outputs)
-        or "_Grad/" in node.name
-        or (node.op.endswith("Grad") and node.domain == "com.microsoft")
-    )
+    names = f"{node.name} {' '.join(node.outputs)} "
+    marked = "_grad " in names or "_Grad " in names or "_Grad/" in names
+    return marked or (node.domain == "com.microsoft" and node.op.endswith("Grad"))
 
 
 def _without_gradients(nodes: Sequence[Node]) -> list[Node]:
     """The forward nodes: none that makes a gradient, and none that reads what such a node makes."""
+    if not any(_is_gradient(node) for node in nodes):
+        return list(nodes)
     gone: set[str] = set()
     kept = []
     for node in nodes:

@@ -28,6 +28,7 @@ _ANONYMOUS = re.compile(r"(?:onnx::\w+|val_\d+|\d+|const(?:ant)?_?\d*)(?:~\d+)?"
 
 _SUFFIXES = re.compile(r"(?:[._](?:weight|bias|kernel|w|b|gamma|beta|scale|s)(?:_0)?|/(?:MatMul/)?ReadVariableOp)$")
 _CAFFE2 = re.compile(r"^gpu_\d+/")
+_PLAIN = re.compile(r"[A-Za-z0-9](?:[\w./:#-]{0,100}[A-Za-z0-9])?", re.ASCII)
 _UNSAFE = re.compile(r"[^\w./:#-]+")
 
 
@@ -39,6 +40,8 @@ def shown(node: Node) -> str:
 
 def clean(name: str) -> str:
     """Letters, digits and `_./:#-` of any script; anything else becomes `_`; bounded, never empty, no leading dash."""
+    if _PLAIN.fullmatch(name):
+        return name
     if not name.isascii():
         name = unicodedata.normalize("NFC", name)
     found = _UNSAFE.sub("_", name).strip("_-./:#") or "layer"

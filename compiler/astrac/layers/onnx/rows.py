@@ -12,7 +12,7 @@ from astrac.layers.onnx.operators import Keep
 from astrac.model import Layer, Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import TypeAlias
 
     from astrac.layers.graph import Constant
@@ -108,14 +108,15 @@ class _Table:
         trainable = bool(draft.weights or draft.biases) and not draft.frozen
         gradient = True in [self.learns[source] for source in draft.sources]
         self.learns.append(gradient or trainable)
+        products = draft.products or ()
         return Layer(
             self.names[index],
             node.op,
             weight,
             bias,
             others,
-            macs=(macs or 0) * repeats,
-            matmuls=tuple([(batch * repeats, m, n, k) for batch, m, n, k in draft.products or ()]),
+            (macs or 0) * repeats,
+            tuple([(batch * repeats, m, n, k) for batch, m, n, k in products]) if products else (),
             vector_flops=(draft.flops or 0) * repeats,
             input_elements=(read or 0) * repeats,
             output_elements=(written or 0) * repeats,
@@ -129,8 +130,10 @@ class _Table:
             state_elements=_state(draft, facts),
         )
 
-    def newly_kept(self, draft: Draft) -> list[str]:
+    def newly_kept(self, draft: Draft) -> Sequence[str]:
         """What backward needs of this row and no earlier row has kept already."""
+        if draft.row.keep is Keep.NOTHING and not draft.weights:
+            return ()
         found = [name for name in _kept(draft) if name not in self.kept]
         self.kept.update(found)
         return found
@@ -153,8 +156,10 @@ def _times(flat: Flat, facts: Facts) -> list[int | None]:
     return found
 
 
-def _total(names: Iterable[str], facts: Facts) -> int | None:
+def _total(names: Sequence[str], facts: Facts) -> int | None:
     """Elements of some activations, None when one is unknown."""
+    if len(names) == 1:
+        return facts.sizes[names[0]]
     sizes = [facts.sizes[name] for name in names]
     return None if None in sizes else sum(sizes)  # type: ignore[arg-type]
 
@@ -259,10 +264,13 @@ def _cuts(facts: Facts, drafts: Sequence[Draft]) -> tuple[int, ...]:
     made = {name: index for index, draft in enumerate(drafts) for name in draft.node.outputs if name}
     last: dict[str, int] = {}
     for index, draft in enumerate(drafts):
-        last.update(dict.fromkeys((name for name in draft.reads if name in made), index))
+        for name in draft.reads:
+            last[name] = index
     steps = [0] * (len(drafts) + 1)
     for name, reader in last.items():
-        size = facts.sizes.get(name) or 0
+        if name not in made:
+            continue
+        size = facts.sizes[name] or 0
         steps[made[name]] += size
         steps[reader] -= size
     alive, cuts = 0, []

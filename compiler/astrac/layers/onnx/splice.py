@@ -71,7 +71,7 @@ class Splicer:
     ) -> None:
         """Nodes one after the other, sorted, each with the names of this scope."""
         own = _own(scope)
-        nodes = [_with_result(node) for node in nodes if any(node.outputs)]
+        nodes = [node if node.outputs[0] else _with_result(node) for node in nodes if any(node.outputs)]
         for node in nodes:
             for output in filter(None, node.outputs):
                 if output in own:
@@ -88,23 +88,23 @@ class Splicer:
     def placed(self, node: Node, scope: Mapping[str, str], place: Place) -> Node:
         """The node with unique names, in its region, with the attributes of the call put in."""
         try:
-            inputs, outputs = [scope[name] for name in node.inputs], [scope[name] for name in node.outputs]
+            inputs = tuple([scope[name] for name in node.inputs])
+            outputs = tuple([scope[name] for name in node.outputs])
         except KeyError as missing:
             raise self.error(f"`{shown(node)}` reads `{missing.args[0]}`, which nothing makes") from None
-        if not place.depth and inputs == list(node.inputs) and outputs == list(node.outputs):
+        if not place.depth and inputs == node.inputs and outputs == node.outputs:
             return node
         attributes = dict(_bound(node.attributes, place.attributes))
         label = f"{place.path}{node.name}" if node.name else ""
-        return Node(node.op, tuple(inputs), tuple(outputs), attributes, label, node.domain, node.scope, place.region)
+        return Node(node.op, inputs, outputs, attributes, label, node.domain, node.scope, place.region)
 
     def emit(self, node: Node, scope: MutableMapping[str, str], place: Place) -> None:
         """The node itself, or what stands for it."""
-        function = self.functions.get((node.domain, node.op)) if self.functions else None
-        if function is not None:
-            self.call(node, function, place)
-        elif node.domain == "" and node.op in _CONTROL:
+        if self.functions and (node.domain, node.op) in self.functions:
+            self.call(node, self.functions[node.domain, node.op], place)
+        elif node.op in _CONTROL and node.domain == "":
             _CONTROL[node.op](self, node, scope, place)
-        elif node.domain == "" and node.op == "Constant":
+        elif node.op == "Constant" and node.domain == "":
             self.constants[node.outputs[0]] = _constant(node)
         else:
             self.nodes.append(node)
@@ -198,7 +198,7 @@ _CONTROL: dict[str, Callable[[Splicer, Node, MutableMapping[str, str], Place], N
 
 def _with_result(node: Node) -> Node:
     """The node with a name for its first result, which may be left out where only others are read."""
-    return node if node.outputs[0] else replace(node, outputs=(f"{node.op}.0", *node.outputs[1:]))
+    return replace(node, outputs=(f"{node.op}.0", *node.outputs[1:]))
 
 
 def _own(scope: MutableMapping[str, str]) -> MutableMapping[str, str]:

@@ -94,6 +94,8 @@ def _made(node: Node, facts: Facts) -> Constant | None:
 
 def _flow(node: Node, row: Operator | None, flows: Mapping[str, Flow], facts: Facts) -> Flow:
     """Of a node's results."""
+    if row is not None and row.kind is Kind.WORK:
+        return _joined(node, flows, row.auxiliary)
     kind = row.kind if row is not None else Kind.WORK
     if node.op in (LOOP, SCAN):
         return None
