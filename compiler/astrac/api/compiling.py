@@ -11,7 +11,7 @@ from astrac.assess import assess
 from astrac.bundle import write as write_bundle
 from astrac.compute import cost_function
 from astrac.compute.profile import PHASES, missing_times, read_times
-from astrac.diagnostics import Diagnostic, Result, diagnostic
+from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
 from astrac.emit import emit
 from astrac.estimate import estimate
 from astrac.layers.transformer import read_transformer
@@ -21,6 +21,7 @@ from astrac.player.text import play
 from astrac.schedule import schedule
 from astrac.source import Source
 from astrac.strategies.placement import place
+from astrac.targets.astra_sim_1 import check_derived
 from astrac.targets.astra_sim_1.translate import translate
 from astrac.verify import verify
 
@@ -163,13 +164,10 @@ def _planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -
 
 def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Compiled:
     planned = _planned(checked, options, inputs, chain)
-    plan, job = planned.plan, planned.job
+    job = planned.job
     text_job, cycles = None, {"astra-sim-2": planned.estimate.cycles}
     if "astra-sim-1" in options.targets or not options.targets:
-        translated = translate(plan, job.machine, planned.document.near)
-        if translated.value is None and options.targets:
-            chain.note(translated.diagnostics)
-        text_job = translated.value
+        text_job = _text_job(planned, chain, required=bool(options.targets))
     text_cycles = None if text_job is None else play(text_job).cycles
     if text_cycles is not None:
         cycles["astra-sim-1"] = text_cycles
@@ -182,6 +180,15 @@ def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) 
         inputs=inputs.digests.items(),
     )
     return Compiled(**vars(planned), text_job=text_job, bundle=chain.take(emitted))
+
+
+def _text_job(planned: Planned, chain: Chain, *, required: bool) -> TextJob | None:
+    """The job for ASTRA-sim 1.0; that it has no words for the plan, or would not run it, matters when asked for."""
+    translated = translate(planned.plan, planned.job.machine, planned.document.near)
+    found = translated.diagnostics if translated.value is None else check_derived(translated.value)
+    if required:
+        chain.note(found)
+    return None if has_errors(found) else translated.value
 
 
 def _lowered(spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain) -> tuple[Model, Plan, Job]:

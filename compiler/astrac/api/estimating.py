@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING
 
 from astrac.api.checking import Chain, Options, Stop, read
 from astrac.api.compiling import plan_data
-from astrac.diagnostics import Diagnosed, diagnostic, has_errors
+from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.estimate import estimate, estimate_text, failure
-from astrac.read import of_arguments
-from astrac.read import read as read_job
+from astrac.read import examine, find, of_arguments
 from astrac.source import Source
+from astrac.targets.astra_sim_1 import apply_options
+from astrac.targets.astra_sim_1 import check as check_text_job
 from astrac.targets.astra_sim_1.read_network import read_network
 from astrac.targets.astra_sim_1.read_system import read_system
 from astrac.targets.astra_sim_1.read_workload import read_workload
 from astrac.text_job import Policy, TextJob
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from astrac.diagnostics import Diagnostic, Result
+    from astrac.diagnostics import Diagnostic
     from astrac.estimate import Estimate
-    from astrac.job import Job
+    from astrac.read import Files
 
 MAX_TEXT_BYTES = 16 * 2**20
 
@@ -64,7 +65,7 @@ def estimate_folder(folder: str, backend: str | None) -> Estimated:
     triple = _triple(Path(folder))
     if triple is not None:
         return _text(folder, *triple)
-    return _job(folder, read_job(folder), backend)
+    return _files(folder, lambda: find(Path(folder)), backend)
 
 
 def estimate_arguments(arguments: Sequence[str], backend: str | None) -> Estimated:
@@ -72,19 +73,21 @@ def estimate_arguments(arguments: Sequence[str], backend: str | None) -> Estimat
     given = dict(argument.partition("=")[::2] for argument in arguments)
     network = given.get("--network-configuration", "")
     if _is_text_network(Path(network)):
-        return _text_arguments(given)
+        return _text_arguments(given, arguments)
+    return _files(given.get("--workload-configuration", ""), lambda: of_arguments(arguments, Path()), backend)
+
+
+def _files(title: str, locate: Callable[[], Files], backend: str | None) -> Estimated:
+    """Of 2.x files. What is wrong but runs all the same is told, and estimated as it runs."""
     try:
-        files = of_arguments(arguments, Path())
-    except Diagnosed as found:
-        return Estimated("", (), None, (found.diagnostic,))
-    return _job(str(files.workload), read_job(files), backend)
-
-
-def _job(title: str, result: Result[Job], backend: str | None) -> Estimated:
-    if result.value is None or has_errors(result.diagnostics):
-        return _unreadable(title, result.diagnostics)
-    value = estimate(result.value, backend=backend or "congestion_unaware")
-    return Estimated(title, (), value.value, (*result.diagnostics, *value.diagnostics))
+        reading = examine(locate())
+    except Diagnosed as stop:
+        return _unreadable(title, (stop.diagnostic,))
+    found = (*reading.diagnostics, *reading.unmodelled)
+    if reading.job is None or reading.unmodelled:
+        return _unreadable(title, found)
+    value = estimate(reading.job, backend=backend or "congestion_unaware")
+    return Estimated(title, (), value.value, (*found, *value.diagnostics))
 
 
 # -- ASTRA-sim 1.0
@@ -122,28 +125,18 @@ def _head(path: Path) -> str:
         return file.read(65536).decode("utf-8", "replace")
 
 
-def _text(
-    title: str,
-    workload: Path,
-    system: Path,
-    network: Path,
-    passes: int = 1,
-    compute_scale: float = 1.0,
-    comm_scale: float = 1.0,
-) -> Estimated:
+def _text(title: str, workload: Path, system: Path, network: Path, arguments: Sequence[str] = ()) -> Estimated:
     chain = Chain()
     try:
         job = TextJob(
             chain.take(read_network(_source(network, chain))),
             chain.take(read_system(_source(system, chain))),
             chain.take(read_workload(_source(workload, chain))),
-            passes=passes,
-            compute_scale=compute_scale,
-            comm_scale=comm_scale,
         )
+        job = chain.take(apply_options(job, arguments))
     except Stop:
         return _unreadable(title, tuple(chain.found))
-    return Estimated(title, (), estimate_text(job), tuple(chain.found))
+    return Estimated(title, (), estimate_text(job), (*chain.found, *check_text_job(job)))
 
 
 def _unreadable(title: str, diagnostics: tuple[Diagnostic, ...]) -> Estimated:
@@ -161,22 +154,14 @@ def _source(path: Path, chain: Chain) -> Source:
         raise Stop from None
 
 
-def _text_arguments(given: dict[str, str]) -> Estimated:
-    """1.0's options; numbers that are none are refused."""
-    try:
-        return _text(
-            given["--workload-configuration"],
-            Path(given["--workload-configuration"]),
-            Path(given["--system-configuration"]),
-            Path(given["--network-configuration"]),
-            int(given.get("--num-passes", "1")),
-            float(given.get("--compute-scale", "1")),
-            float(given.get("--comm-scale", "1")),
-        )
-    except KeyError as missing:
-        return Estimated("", (), None, (diagnostic("AS708", f"`{missing.args[0]}` is missing"),))
-    except ValueError as error:
-        return Estimated("", (), None, (diagnostic("AS708", f"an option is no number: {error}"),))
+def _text_arguments(given: dict[str, str], arguments: Sequence[str]) -> Estimated:
+    names = [f"--{role}-configuration" for role in ("workload", "system", "network")]
+    missing = [name for name in names if name not in given]
+    if missing:
+        return _unreadable("", (diagnostic("AS708", f"`{missing[0]}` is missing"),))
+    rest = [argument for argument in arguments if argument.partition("=")[0] not in names]
+    workload, system, network = (Path(given[name]) for name in names)
+    return _text(str(workload), workload, system, network, rest)
 
 
 def as_json(found: Sequence[Estimated]) -> str:

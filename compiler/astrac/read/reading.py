@@ -92,8 +92,9 @@ class _Reader:
         if self.files.rendezvous:
             self.unmodelled.append(diagnostic("AS715", "`--rendezvous-protocol` is not modelled"))
         remote = None if memory is None else self._take(read_memory(memory))
+        broken = bool(self.found)
         machine = None if system is None else self._take(read_machine(dimensions, system, remote, self.files.queues))
-        if machine is None or self.found:
+        if machine is None or broken:
             return None
         delay = machine.endpoint_delay
         return replace(machine, endpoint_delay=None if delay is None else int(delay * self.files.injection_scale))

@@ -72,12 +72,15 @@ def _uneven(tree: Tree) -> list[Diagnostic]:
 def read_machine(
     dimensions: tuple[Dimension, ...] | None, system: Tree, remote: RemoteMemory | None, queues: int = 1
 ) -> Result[Machine]:
-    """system.json on top of a network and a remote memory; nothing without a network, but what is wrong with it."""
-    findings = conform.findings(system, "system") or [*_mixed(system)]
-    if not findings and dimensions is not None:
-        findings = _short_lists(system, len(dimensions))
+    """system.json on top of a network and a remote memory; nothing without a network, but what is wrong with it.
+
+    Algorithm lists that do not fit the dimensions are errors, but the Machine has them: the simulator runs some of
+    them, as something else, and an estimate says what it would report.
+    """
+    findings = conform.findings(system, "system")
     if findings or dimensions is None:
-        return Result(None, tuple(findings))
+        return Result(None, (*findings, *([] if findings else _mixed(system))))
+    unfit = [*_mixed(system)] or _short_lists(system, len(dimensions))
     fields: dict[str, Any] = {
         attribute: system.value[key] for key, attribute in keys.SYSTEM_KEYS.items() if key in system.value
     }
@@ -90,7 +93,8 @@ def read_machine(
     algorithms = {
         kind: tuple(system.value[key]) for kind, key in keys.IMPLEMENTATION_KEYS.items() if key in system.value
     }
-    return Result(Machine(dimensions, algorithms, memory=remote or RemoteMemory(), queues=queues, **fields))
+    machine = Machine(dimensions, algorithms, memory=remote or RemoteMemory(), queues=queues, **fields)
+    return Result(machine, tuple(unfit))
 
 
 def _mixed(system: Tree) -> Iterator[Diagnostic]:
