@@ -1,4 +1,3 @@
-# ruff: noqa: T201
 """What an estimate costs, and how it grows: `PYTHONPATH=compiler python tests/bench/bench_player.py`.
 
 Median of five, from a Job in memory. Beside each stands a naive replay of every rank, message by message
@@ -136,7 +135,10 @@ CASES = (
 
 
 def main():
-    print(f"{'case':36} {'nodes':>6} {'ranks':>6} {'classes':>7} {'cycles':>13} {'ms':>9} {'goal':>5} {'naive s':>8} simulator s")
+    print(
+        f"{'case':36} {'nodes':>6} {'ranks':>6} {'classes':>7} {'cycles':>13} "
+        f"{'ms':>9} {'goal':>5} {'naive s':>8} simulator s"
+    )
     for name, make, goal, simulator in CASES:
         job = make()
         times = []
@@ -147,8 +149,9 @@ def main():
         nodes = max(len(program.ops) for program in job.programs)
         ranks = job.machine.npus
         print(
-            f"{name:36} {nodes:6} {ranks:6} {len(found.classes):7} {found.cycles:13,} {median(times):9.2f} {goal or '':>5} "
-            f"{naive(job, found.cycles):>8} {simulator:>9} {found.fails or ''} {found.doubt or ''}"
+            f"{name:36} {nodes:6} {ranks:6} {len(found.classes):7} {found.cycles:13,} "
+            f"{median(times):9.2f} {goal or '':>5} {naive(job, found.cycles):>8} {simulator:>9} "
+            f"{found.fails or ''} {found.doubt or ''}"
         )
     print("\ngrowth of data parallel on one ring, 8 to 16,384 ranks, ms:")
     for ranks in (8, 64, 512, 4096, 16384):

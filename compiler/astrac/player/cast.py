@@ -100,6 +100,9 @@ class Cast(Protocol):
             All roles of the refined cast, by their new keys.
         """
 
+    def scatter(self) -> dict[Any, Origin]:
+        """Tells all ranks apart; every one, by its new key, without a seat."""
+
     def boxes(self, key: Any) -> tuple[Box, ...]:
         """The ranks of a role."""
 
@@ -294,6 +297,13 @@ class Axes:
                 )
             origins[role] = Origin(tuple(cut.cell(at) for cut, at in zip(old, role, strict=True)), seat)
         return origins
+
+    def scatter(self) -> dict[Key, Origin]:
+        """See `Cast`."""
+        old = list(self._cuts)
+        self._cuts = [_Cut.whole(axis.size) for axis in self._axes]
+        keys = product(*(cut.cells for cut in self._cuts))
+        return {key: Origin(tuple(cut.cell(at) for cut, at in zip(old, key, strict=True)), None) for key in keys}
 
     def boxes(self, key: Key) -> tuple[Box, ...]:
         """See `Cast`."""

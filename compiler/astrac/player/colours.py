@@ -197,6 +197,13 @@ class Ranks:
         listed = course.phases[0].circle.listed
         return (self.members(rank, op) if listed else taking_part(self._network, course, rank)).index(rank)
 
+    def scatter(self) -> dict[int, Origin]:
+        """See `Cast`."""
+        old = self._colours
+        self._colours = list(range(len(old)))
+        self.roles()
+        return {rank: Origin(colour, None) for rank, colour in enumerate(old)}
+
     def boxes(self, key: int) -> tuple[Box, ...]:
         """See `Cast`."""
         return tuple(

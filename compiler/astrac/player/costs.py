@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from astrac.player.members import Ends, apart
+from astrac.player.members import Ends, Trees, apart
 from astrac.player.network import Network
 from astrac.player.prices import lasting
 from astrac.player.together import Together, together
@@ -13,7 +13,7 @@ from astrac.player.together import Together, together
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from astrac.job import Kind, Machine, Op
+    from astrac.job import Machine, Op
     from astrac.player.network import Link
     from astrac.player.phases import Course
 
@@ -33,7 +33,7 @@ class Cost:
     lasting: Callable[[Machine, Op], int | None]
     message: Callable[[Network, Link, int], int]
     together: Callable[[Network, Course], Together | None]
-    apart: Callable[[Network, Course, Sequence[int], Sequence[int], dict[tuple[Kind, int], int], int], Ends]
+    apart: Callable[[Network, Course, Sequence[tuple[int, int]], Trees, int], Ends]
     exact: bool = True
 
 
@@ -45,11 +45,22 @@ def _unit_lasting(machine: Machine, op: Op) -> int | None:
     return None if lasting(machine, op) is None else 1
 
 
+def _unit_apart(
+    _network: Network,
+    _course: Course,
+    starts: Sequence[tuple[int, int]],
+    _trees: Trees,
+    _limit: int,
+) -> Ends:
+    last = max(tick for _, tick in starts)
+    return Ends((last + 1,) * len(starts), tuple(range(len(starts))))
+
+
 UNIT = Cost(
     _unit_lasting,
     lambda _network, _link, _size: 1,
     lambda _network, _course: Together(1, 1),
-    lambda _network, _course, _ranks, starts, _trees, _limit: Ends((max(starts) + 1,) * len(starts)),
+    _unit_apart,
     exact=False,
 )
 """Everything takes one tick; a collective ends one tick after its last member has come."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
-from astrac.job import Compute, Receive
+from astrac.job import Collective, Compute, Receive
 from astrac.player.network import Broken
 
 if TYPE_CHECKING:
-    from astrac.job import Op, Program
+    from collections.abc import Sequence
+
+    from astrac.job import Group, Op, Program
 
 HOST, DEVICE, SHARED, FREE = range(4)
 """Slots: host compute; device compute; collectives, sends and memory; receives need none."""
@@ -31,6 +33,8 @@ class Script:
         slots: the slot that each needs.
         parents: how many others each waits for.
         children: indices that wait for each.
+        sorts: for each collective the number of its sort, by kind, bytes and group; -1 for other nodes.
+        groups: for each sort the number of its group. Programs that are alike number theirs alike.
     """
 
     def __init__(self, program: Program) -> None:
@@ -54,6 +58,15 @@ class Script:
         self.parents = tuple(parents)
         self.children = tuple(map(tuple, children))
         self.slots = tuple(map(_slot, self.ops))
+        groups: dict[Group, int] = {}
+        sorts: dict[tuple[int, int, int], int] = {}
+        self.sorts = tuple(
+            sorts.setdefault((op.kind, op.bytes, groups.setdefault(op.group, len(groups))), len(sorts))
+            if isinstance(op, Collective)
+            else -1
+            for op in self.ops
+        )
+        self.groups = tuple(group for _, _, group in sorts)
 
 
 class Desk:
@@ -133,7 +146,7 @@ class Desk:
             if not self._waits[child]:
                 self._late.append(child)
 
-    def order_matters(self, first: int, issued: tuple[int, ...], second: int) -> bool:
+    def order_matters(self, first: int, issued: Sequence[int], second: int) -> bool:
         """Of two nodes that end in one tick, whether it matters which is first.
 
         Args:
@@ -159,7 +172,7 @@ class Desk:
             issued.append(number)
         return issued
 
-    def undo(self, first: int, issued: tuple[int, ...]) -> None:
+    def undo(self, first: int, issued: Sequence[int]) -> None:
         """Takes back that a node has ended and what was issued then."""
         slots = self.script.slots
         for number in issued:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from astrac.job import Axis, AxisGroup, Box, Collective, Compute, Job, Program, RankClass
+from astrac.job import IMPLEMENTED, Axis, AxisGroup, Box, Collective, Compute, Job, Program, RankClass
 from astrac.player.aware import CongestedWires
 from astrac.player.cast import Axes, Unstructured
 from astrac.player.colours import Ranks
 from astrac.player.costs import SIMULATOR
 from astrac.player.everyone import Everyone
+from astrac.player.groups import involved, members
+from astrac.player.meetings import Undecided
+from astrac.player.members import EVENTS_A_MESSAGE, messages
 from astrac.player.network import Broken, Network, TooMuch
-from astrac.player.phases import startup
+from astrac.player.phases import course, startup
 from astrac.player.playback import Playback
-from astrac.player.representatives import Representatives, Undecided
+from astrac.player.representatives import Representatives
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +27,10 @@ if TYPE_CHECKING:
 
 LIMIT = 50_000_000
 """Events that representatives may play."""
-EVERYONE_LIMIT = 3_000_000
-"""Events that all ranks together may play where one representative cannot know."""
+EVERYONE_EVENTS = 2_000_000
+"""Events, about, that a play of every rank may cost where representatives cannot know."""
+CONGESTED_EVENTS = 20_000_000
+"""The same for the congestion-aware backend, which knows no other way."""
 
 
 def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Playback:
@@ -41,9 +47,9 @@ def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Playback:
         try:
             played = _represented(job, network, cost)
         except Undecided as undecided:
-            return _settled(job, trace=trace) or Playback(job.axes, fails=f"not known: {undecided}")
+            return _settled(job, network, trace=trace) or Playback(job.axes, fails=f"not known: {undecided}")
         if played.unsettled is not None:
-            settled = _settled(job, trace=trace)
+            settled = _settled(job, network, trace=trace)
             if settled is not None:
                 return settled
         return Playback(job.axes, played.played(trace=trace), doubt=played.unsettled or played.doubt)
@@ -63,23 +69,41 @@ def _represented(job: Job, network: Network, cost: Cost) -> Representatives:
     return played
 
 
-def _settled(job: Job, *, trace: bool) -> Playback | None:
+def _settled(job: Job, network: Network, *, trace: bool) -> Playback | None:
     """Every rank is played to settle what representatives cannot know; None when that is too much."""
-    every = Everyone(job, limit=EVERYONE_LIMIT)
-    try:
-        every.play()
-    except TooMuch:
+    if _events(job, network) > EVERYONE_EVENTS:
         return None
+    every = Everyone(job)
+    every.play()
     return Playback(job.axes, every.played(trace=trace), doubt=every.clock.fault)
+
+
+def _events(job: Job, network: Network) -> int:
+    """About how many events a play of every rank has."""
+    total = 0
+    for ranks in job.classes:
+        program = job.programs[ranks.program]
+        rank = next(job.ranks(ranks))
+        events = len(program.ops) * 2
+        sorts = Counter(
+            (op.kind, op.bytes, op.group) for op in program.ops if isinstance(op, Collective) and op.kind in IMPLEMENTED
+        )
+        for (kind, size, group), count in sorts.items():
+            listed = () if involved(group) is not None else members(job, group, rank)
+            way = course(network, kind, size, involved(group) or (), listed)
+            events += count * messages(way) * EVENTS_A_MESSAGE
+        total += events * sum(1 for _ in job.ranks(ranks))
+    return total
 
 
 def play_congested(job: Job, *, trace: bool = False) -> Playback:
     """What the simulator does with a Job on the congestion-aware backend: every rank is played, message by message."""
     try:
-        every = Everyone(job, CongestedWires, EVERYONE_LIMIT)
+        startup(job.machine)
+        if _events(job, Network(job.machine)) > CONGESTED_EVENTS:
+            return Playback(job.axes, fails="too many messages to play them all through congested links: not known")
+        every = Everyone(job, CongestedWires)
         every.play()
-    except TooMuch:
-        return Playback(job.axes, fails="too many messages to play them all through congested links: not known")
     except Broken as broken:
         return Playback(job.axes, fails=str(broken))
     return Playback(job.axes, every.played(trace=trace), doubt=every.clock.fault)

@@ -97,7 +97,7 @@ class Everyone:
         limit: events that may be played before it is given up.
     """
 
-    def __init__(self, job: Job, wires: Callable[[Network, Clock], Wires] = FreeWires, limit: int = 5_000_000) -> None:
+    def __init__(self, job: Job, wires: Callable[[Network, Clock], Wires] = FreeWires, limit: int = 1 << 40) -> None:
         self.job = job
         self.network = Network(job.machine)
         self.clock = Clock(limit)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from astrac.player.network import Network
     from astrac.player.phases import Course
 
+Trees = dict[tuple["Kind", int], int]
+"""(kind, level) -> trees used."""
 EVENTS_A_MESSAGE = 4
 """Events that one message costs, about: what it is to play it."""
 
@@ -30,11 +32,13 @@ class Ends(NamedTuple):
     """Of a collective's members.
 
     Attributes:
-        ticks: when each ends, in their order.
+        ticks: when each ends, in the order of the members.
+        order: the members, by index, in the order in which they end.
         fault: whether the simulator writes to freed memory meanwhile.
     """
 
     ticks: tuple[int, ...]
+    order: tuple[int, ...]
     fault: bool = False
 
 
@@ -67,39 +71,35 @@ def taking_part(network: Network, course: Course, rank: int) -> tuple[int, ...]:
     return tuple(ranks)
 
 
-def apart(
-    network: Network,
-    course: Course,
-    ranks: Sequence[int],
-    starts: Sequence[int],
-    trees: dict[tuple[Kind, int], int],
-    limit: int,
-) -> Ends:
+def apart(network: Network, course: Course, starts: Sequence[tuple[int, int]], trees: Trees, limit: int) -> Ends:
     """When each member ends.
 
     Args:
         network: of the machine.
         course: of the collective.
-        ranks: the members.
-        starts: tick at which each starts; ties start in order of rank.
+        starts: rank and tick of each member; those that start in one tick do so in this order.
         trees: how many trees of each kind and level they have used before.
         limit: events that may be played.
 
     Raises:
-        Broken: when members never end, or it is too much to play.
+        Broken: when members never end.
+        TooMuch: when it is too much to play.
     """
     clock = Clock(limit)
     post = Post(clock, FreeWires(network, clock), network.npus)
     ends: dict[int, int] = {}
-    shift = min(starts) - 1
-    for start, rank in sorted(zip(starts, ranks, strict=True)):
+    shift = min(tick for _, tick in starts) - 1
+    for rank, tick in starts:
         station = Station(rank, network, clock, post)
         station.trees.update(trees)
-        clock.after(start - shift, _start, (station, course, ends))
+        clock.after(tick - shift, _start, (station, course, ends))
     clock.play()
-    if len(ends) < len(ranks):
-        raise Broken(f"{course.kind.name} never completes on {len(ranks) - len(ends)} of its {len(ranks)} ranks")
-    return Ends(tuple(ends[rank] + shift for rank in ranks), clock.fault is not None)
+    if len(ends) < len(starts):
+        raise Broken(f"{course.kind.name} never completes on {len(starts) - len(ends)} of its {len(starts)} ranks")
+    index = {rank: number for number, (rank, _) in enumerate(starts)}
+    return Ends(
+        tuple(ends[rank] + shift for rank, _ in starts), tuple(index[rank] for rank in ends), clock.fault is not None
+    )
 
 
 def _start(setting: tuple[Station, Course, dict[int, int]], _argument: None) -> None:

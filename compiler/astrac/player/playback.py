@@ -74,7 +74,7 @@ class Playback:
         return max((played.cycles for played in self.classes), default=0)
 
     def runs(self) -> tuple[Run, ...]:
-        """Cycles and exposed communication of all ranks, ascending, in runs as long as they can be; () when it fails."""
+        """Cycles and exposed communication of all ranks, in runs as long as they can be; () when the play fails."""
         if not self.classes:
             return ()
         boxes = [(box, (played.cycles, played.exposed)) for played in self.classes for box in played.boxes]

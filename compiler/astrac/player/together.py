@@ -14,7 +14,7 @@ from astrac.player.duration import duration
 if TYPE_CHECKING:
     from astrac.player.duration import Duration
     from astrac.player.network import Network
-    from astrac.player.phases import Course
+    from astrac.player.phases import Course, Phase
 
 
 class Together(NamedTuple):
@@ -51,6 +51,17 @@ def together(network: Network, course: Course) -> Together | None:
     return Together(sum(times) + (rounds - 1) * max(times), known[-1].tail, fault=fault)
 
 
+def trigger_path(network: Network, course: Course) -> list[Phase]:
+    """The phases that led to the end of the last chunk, in order: each was started by the end of the one before.
+
+    What starts a phase is the end of the chunk's phase before, or that of a chunk that held the queue.
+    """
+    durations = [duration(network, phase) for phase in course.phases]
+    known = [found for found in durations if found is not None]
+    assert len(known) == len(durations)
+    return [course.phases[number] for number in _Line(network, course, known).path()]
+
+
 class _Line:
     """One rank's chunks in its queues; reduce-scatter and all-gather of a dimension share a queue."""
 
@@ -75,6 +86,8 @@ class _Line:
         self._now = 0
         self._order = 0
         self._tie = False
+        self._started: dict[tuple[int, int], tuple[int, int] | None] = {}
+        self._trigger: tuple[int, int] | None = None
 
     def _queue(self, chunk: int, phase: int) -> int:
         first, width = self._choice[phase]
@@ -89,12 +102,23 @@ class _Line:
             entered: dict[int, tuple[int, int]] = {}
             while self._ends and self._ends[0][0] == self._now:
                 _, registered, _, chunk, phase = heappop(self._ends)
+                self._trigger = (chunk, phase)
                 if phase + 1 < len(self._durations):
                     self._look(entered, self._queue(chunk, phase + 1), phase + 1, registered)
                     self._enter(chunk, phase + 1)
                 self._leave(self._queue(chunk, phase))
                 tail = self._now - registered
         return Together(self._now, tail, self._tie)
+
+    def path(self) -> list[int]:
+        """Indices of the phases on the way to the last end."""
+        self.play()
+        way = []
+        at = self._trigger
+        while at is not None:
+            way.append(at[1])
+            at = self._started[at]
+        return way[::-1]
 
     def _look(self, entered: dict[int, tuple[int, int]], queue: int, phase: int, registered: int) -> None:
         """A tie is seen when another phase has entered this queue in this tick by an event of the same age."""
@@ -116,6 +140,7 @@ class _Line:
         waiting = self._waiting.get(queue)
         while waiting and self._running.get(queue, 0) < self._servers:
             chunk, phase = waiting.popleft()
+            self._started[chunk, phase] = self._trigger
             self._running[queue] = self._running.get(queue, 0) + 1
             time, tail, _ = self._durations[phase]
             end = self._now + time

@@ -1,0 +1,240 @@
+"""ASTRA-SIM-2 sections 3 and 4, collectives among representatives: when all members have come, their ends are known.
+
+Where members end apart (an unequal start, a longer link, a place in a tree) the classes are split there and then.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from astrac.job import IMPLEMENTED
+from astrac.player.actor import Meeting, Way
+from astrac.player.groups import involved
+from astrac.player.members import EVENTS_A_MESSAGE, messages
+from astrac.player.network import FREED_PACKET, Broken, TooMuch
+from astrac.player.order import after_collective
+from astrac.player.phases import course
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from astrac.job import Collective
+    from astrac.player.actor import Actor
+    from astrac.player.members import Ends
+    from astrac.player.phases import Course
+    from astrac.player.representatives import Representatives
+    from astrac.player.together import Together
+
+MEMBER_EVENTS = 3_000_000
+"""Events that one collective played member by member may cost."""
+
+TIE = "chunks of collective {} enter a queue in one tick, and only the ranks' numbering says which first"
+ROUND = "with several queues a dimension, which way round members go depends on what came before"
+
+
+class Undecided(Exception):  # noqa: N818 - a finding, not an error
+    """One representative cannot know; every rank must be played."""
+
+
+class Meetings:
+    """The collectives of a play."""
+
+    def __init__(self, play: Representatives) -> None:
+        self._play = play
+        self._network = play.network
+        self._cost = play.cost
+        self._courses: dict[Hashable, Course] = {}
+        self._durations: dict[int, Together | None] = {}
+        self._apart: dict[Hashable, Ends] = {}
+        self._due: list[Actor] = []
+        self._turn = 0
+
+    def issue(self, actor: Actor, number: int, op: Collective) -> None:
+        """A rank comes to a collective."""
+        script = actor.desk.script
+        sort = script.sorts[number]
+        way = actor.ways.get(sort)
+        if way is None:
+            way = actor.ways[sort] = self._way(actor, op, script.groups[sort])
+        if way.alone is not None:
+            self._count(actor, op, way)
+            if way.alone.fault:
+                self._play.doubt = FREED_PACKET
+            self._play.register(actor, number, way.alone.time, way.alone.tail)
+            return
+        actor.meeting = Meeting(number, self._play.clock.now, self._turn, way, self._mark(actor, op, way))
+        self._turn += 1
+        self._count(actor, op, way)
+        meetings = [self._play.actors[key].meeting for key in way.keys]
+        if all(other is not None and other.way.place == way.place for other in meetings):
+            self._due.append(actor)
+
+    def _way(self, actor: Actor, op: Collective, group: int) -> Way:
+        """Works out what one sort of collective is to a role."""
+        if op.kind not in IMPLEMENTED:
+            raise Broken(f"collective {op.id} is a {op.kind.name}: the simulator throws")
+        cast = self._play.cast
+        dimensions = involved(op.group)
+        ranks = cast.members(actor.role.rank, op)
+        key = (op.kind, op.bytes, ranks or op.group)
+        if key not in self._courses:
+            self._courses[key] = course(self._network, op.kind, op.bytes, dimensions or (), ranks)
+        found = self._courses[key]
+        listed = found.phases[0].circle.listed
+        if self._cost.exact and self._play.clock.now == 0 and self._network.endpoint(group=listed) == 0:
+            raise Broken("endpoint-delay 0 and a collective at tick 0: the simulator aborts in its event queue")
+        keys = cast.assembly(actor.role.key, op, found).keys
+        place: Hashable = op.group
+        if dimensions is not None:
+            place = frozenset((phase.level, phase.circle) for phase in found.phases)
+        alone = self._together(found) if len(keys) == 1 else None
+        if alone is not None and alone.tie and self._cost.exact:
+            alone = None
+        return Way(
+            found, keys, place, None if dimensions is not None else group, tuple(dict.fromkeys(found.trees)), alone
+        )
+
+    def _together(self, way: Course) -> Together | None:
+        if id(way) not in self._durations:
+            self._durations[id(way)] = self._cost.together(self._network, way)
+        return self._durations[id(way)]
+
+    @staticmethod
+    def _mark(actor: Actor, op: Collective, way: Way) -> tuple[Any, ...]:
+        streams = actor.streams if way.listed is None else actor.group_streams[way.listed]
+        trees = tuple(actor.trees[op.kind, level] % 2 for level in way.levels)
+        return op.kind, op.bytes, way.listed is not None, streams, trees
+
+    @staticmethod
+    def _count(actor: Actor, op: Collective, way: Way) -> None:
+        """Chunk streams and trees are numbered as they are made, whatever becomes of them."""
+        actor.streams += way.course.count
+        if way.listed is not None:
+            actor.group_streams[way.listed] += way.course.count
+        for level in way.course.trees:
+            actor.trees[op.kind, level] += way.course.count
+
+    def between(self) -> None:
+        """Between two ticks: collectives whose members have all come."""
+        while self._due:
+            actor = self._due.pop(0)
+            if actor.meeting is not None:
+                self._meet(actor, actor.meeting)
+
+    def copied(self, actor: Actor, copies: list[Actor]) -> None:
+        """A class has been split."""
+        if actor in self._due:
+            self._due.extend(copies)
+
+    def _meet(self, actor: Actor, meeting: Meeting) -> None:
+        op = actor.collective
+        actors = {
+            key: self._play.actors[key] for key in self._play.cast.assembly(actor.role.key, op, meeting.way.course).keys
+        }
+        meetings = {key: other.meeting for key, other in actors.items() if other.meeting is not None}
+        for key, theirs in meetings.items():
+            if theirs.mark != meeting.mark:
+                raise Broken(_mismatch(op, meeting.mark, theirs.mark, actor.role.rank, actors[key].role.rank))
+        if len({theirs.since for theirs in meetings.values()}) > 1 or not self._end_together(actors, meeting, op):
+            self._end_apart(actors, meetings, meeting)
+
+    def _end_together(self, actors: dict[Any, Actor], meeting: Meeting, op: Collective) -> bool:
+        known = self._together(meeting.way.course)
+        if known is None:
+            return False
+        if known.tie and self._cost.exact:
+            if _affordable(meeting.way.course):
+                return False
+            self._play.unsettled = self._play.unsettled or TIE.format(op.id)
+        if known.fault:
+            self._play.doubt = FREED_PACKET
+        for actor in self._in_order(actors, meeting.way.course):
+            self._finish(actor, known.time, known.tail)
+        return True
+
+    def _in_order(self, actors: dict[Any, Actor], way: Course) -> list[Actor]:
+        """Members in the order in which they end together: it matters where single ranks queue for a memory."""
+        came = sorted(actors.values(), key=lambda actor: 0 if actor.meeting is None else actor.meeting.turn)
+        if not self._play.scattered:
+            return came
+        order = after_collective(self._network, way, [actor.role.rank for actor in came])
+        if order is None:
+            self._play.unsettled = self._play.unsettled or "the order in which ranks end a collective is not known"
+            return came
+        by_rank = {actor.role.rank: actor for actor in came}
+        return [by_rank[rank] for rank in order]
+
+    def _finish(self, actor: Actor, time: int, tail: int) -> None:
+        assert actor.meeting is not None
+        number = actor.meeting.number
+        actor.meeting = None
+        self._play.register(actor, number, time, tail)
+
+    def _end_apart(self, actors: dict[Any, Actor], meetings: dict[Any, Meeting], meeting: Meeting) -> None:
+        """Members end apart: each is played, and classes whose members differ are split."""
+        way = meeting.way.course
+        some = next(iter(actors.values()))
+        seats = list(self._play.cast.assembly(some.role.key, some.collective, way).seats)
+        if len(seats) * messages(way) * EVENTS_A_MESSAGE > MEMBER_EVENTS:
+            raise TooMuch
+        came = sorted(range(len(seats)), key=lambda seat: meetings[seats[seat][0]].turn)
+        found = self._play_apart(way, [(seats[seat][1], meetings[seats[seat][0]].since) for seat in came], meeting)
+        ends = dict(zip(came, found.ticks, strict=True))
+        by_key: dict[Any, set[int]] = defaultdict(set)
+        for seat, (key, _) in enumerate(seats):
+            by_key[key].add(ends[seat])
+        tail = self._network.endpoint(group=way.phases[-1].circle.listed)
+        if all(len(times) == 1 for times in by_key.values()):
+            last = dict.fromkeys(seats[came[at]][0] for at in found.order)
+            for key in last:
+                self._finish(actors[key], by_key[key].pop(), tail)
+            return
+        part = {key: actor.collective for key, actor in actors.items()}
+        origins = self._play.cast.refine(part, way, [ends[seat] for seat in range(len(seats))])
+        parted = self._play.split(origins)
+        seated = {origin.seat: parted[key] for key, origin in origins.items() if origin.key in part}
+        first = [came[at] for at in found.order]
+        for seat in sorted((seat for seat in seated if seat is not None), key=first.index):
+            self._finish(seated[seat], ends[seat], tail)
+
+    def _play_apart(self, way: Course, starts: list[tuple[int, int]], meeting: Meeting) -> Ends:
+        """Ends relative to now, of starts in order."""
+        play = self._play
+        now = play.clock.now
+        relative = tuple((rank, since - now) for rank, since in starts)
+        memory = (id(way), relative, meeting.mark[-1])
+        if memory not in self._apart:
+            levels = zip(meeting.way.levels, meeting.mark[-1], strict=True)
+            trees = {(way.kind, level): parity for level, parity in levels}
+            self._apart[memory] = self._cost.apart(self._network, way, relative, trees, MEMBER_EVENTS)
+        found = self._apart[memory]
+        if found.fault:
+            play.doubt = FREED_PACKET
+        if self._network.machine.queues > 1 and self._cost.exact:
+            play.unsettled = play.unsettled or ROUND
+        if min(found.ticks) < 0:
+            raise Undecided("a member of a collective ends before another has started")
+        return found
+
+
+def _affordable(way: Course) -> bool:
+    """Whether all members of a collective can be played message by message."""
+    members = prod(phase.circle.size for phase in way.phases if not phase.returning)
+    return members * messages(way) * EVENTS_A_MESSAGE <= MEMBER_EVENTS
+
+
+_MARKS = (
+    "one is {} and the other {}",
+    "one has {} bytes and the other {}",
+    "one names a communicator group and the other does not",
+    "one has issued {} chunk streams before and the other {}: name the group",
+    "their double binary trees are out of step ({}, {})",
+)
+"""Why the messages of two members never match, in the order of a meeting's mark."""
+
+
+def _mismatch(op: Collective, mine: tuple[Any, ...], theirs: tuple[Any, ...], rank: int, other: int) -> str:
+    reason = next(text.format(one, two) for text, one, two in zip(_MARKS, mine, theirs, strict=True) if one != two)
+    return f"collective {op.id} of ranks {rank} and {other} never completes: {reason}"

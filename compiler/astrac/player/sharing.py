@@ -1,0 +1,126 @@
+"""ASTRA-SIM-2 section 4, memory nodes that queue: one request at a time for each node, or for the whole machine.
+
+Ranks that have acted alike so far are told apart by it: who is first depends on the order of events within a tick.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING
+
+from astrac.job import Collective, MemoryType, Receive
+from astrac.player.network import FREED_REQUEST
+from astrac.player.order import after_collective
+from astrac.player.prices import memory_queue, memory_time
+
+if TYPE_CHECKING:
+    from astrac.job import Load, Store
+    from astrac.player.actor import Actor
+    from astrac.player.order import Order
+    from astrac.player.representatives import Representatives
+
+SERVED = "the order in which ranks come to a shared memory is not known"
+
+
+class _Memory:
+    """What a queue of requests needs.
+
+    Attributes:
+        busy: whether a request is being served.
+        waiting: requests, in order of issue: a rank's actor and the index of its node.
+    """
+
+    def __init__(self) -> None:
+        self.busy = False
+        self.waiting: deque[tuple[Actor, int]] = deque()
+
+
+class Sharing:
+    """The memory nodes of a play."""
+
+    def __init__(self, play: Representatives) -> None:
+        self._play = play
+        self._memories: dict[int, _Memory] = defaultdict(_Memory)
+        self._alike: list[tuple[Actor, int]] = []
+
+    def issue(self, actor: Actor, number: int, _op: Load | Store) -> None:
+        """A rank asks; for ranks that act alike it waits until the end of the tick."""
+        memory_queue(self._play.job.machine, actor.role.rank)
+        if self._play.scattered:
+            self._ask(actor, number)
+        else:
+            self._alike.append((actor, number))
+
+    def copied(self, actor: Actor, copies: list[Actor]) -> None:
+        """A class has been split before its requests were told apart."""
+        asked = [number for other, number in self._alike if other is actor]
+        self._alike.extend((copy, number) for number in asked for copy in copies)
+
+    def between(self) -> None:
+        """Between two ticks: ranks that act alike and ask for memory are told apart."""
+        if not self._alike:
+            return
+        play = self._play
+        if len(play.actors) < play.job.machine.npus:
+            whole = len(play.actors) == 1
+            order = self._order(*self._alike[0]) if whole else None
+            if order is None:
+                play.unsettled = play.unsettled or SERVED
+            asking = dict(self._alike)
+            play.split(play.cast.scatter())
+            asking = dict(self._alike)
+            by_rank = {actor.role.rank: (actor, number) for actor, number in asking.items()}
+            self._alike = [by_rank[rank] for rank in order or sorted(by_rank) if rank in by_rank]
+        play.scattered = True
+        for actor, number in self._alike:
+            self._ask(actor, number)
+        self._alike = []
+
+    def _order(self, actor: Actor, number: int) -> Order | None:
+        """In which order all ranks, which have acted alike so far, issue a node: back to the start, and forth again."""
+        play = self._play
+        way = []
+        at = actor.causes[number]
+        while at >= 0:
+            if at in actor.senders:
+                way.append(at)
+                at = actor.senders[at]
+            else:
+                way.append(at)
+            at = actor.causes[at]
+        order: Order | None = list(range(play.job.machine.npus))
+        for node in reversed(way):
+            op = actor.op(node)
+            if isinstance(op, Receive) and node in actor.senders:
+                axis = play.job.axis(op.axis)
+                order = [axis.peer(rank, -op.offset) for rank in order or ()]
+            elif isinstance(op, Collective) and not play.job.machine.replay_only:
+                known = actor.ways.get(actor.desk.script.sorts[node])
+                order = None if known is None else after_collective(play.network, known.course, order or [])
+            if order is None:
+                return None
+        return order
+
+    def _ask(self, actor: Actor, number: int) -> None:
+        memory = self._memories[memory_queue(self._play.job.machine, actor.role.rank)]
+        if memory.busy:
+            memory.waiting.append((actor, number))
+        else:
+            memory.busy = True
+            self._serve(memory, actor, number)
+
+    def _serve(self, memory: _Memory, actor: Actor, number: int) -> None:
+        clock = self._play.clock
+        time = memory_time(self._play.job.machine, actor.op(number).bytes)
+        clock.after_own(actor, time, self._end, actor, (number, clock.now))
+        clock.after_own(actor, time, self._next, memory)
+
+    def _end(self, actor: Actor, event: tuple[int, int]) -> None:
+        self._play.end(actor, event)
+        if actor.finish is not None and self._play.job.machine.memory.type is MemoryType.PER_NODE:
+            self._play.doubt = FREED_REQUEST
+
+    def _next(self, memory: _Memory, _argument: None) -> None:
+        memory.busy = bool(memory.waiting)
+        if memory.waiting:
+            self._serve(memory, *memory.waiting.popleft())
