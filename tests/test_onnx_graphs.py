@@ -188,6 +188,9 @@ REFUSED = {
     "unknown symbol": ("AS608", "`sequ`", model([value("x", "batch", "seq", 4)], chain(("MatMul", "w")), [weight("w", 4, 3)]), {"bind": {"sequ": 1}}),
     "two batches": ("AS608", "is bound to 8 and the batch is 4", model([value("x", "batch", 4)], chain(("MatMul", "w")), [weight("w", 4, 3)]),
         {"batch": 4, "bind": {"batch": 8}}),
+    "input of another batch": ("AS608", "given for a batch of 4", model([X], chain(("MatMul", "w")), [weight("w", 4, 3)]),
+        {"batch": 8, "inputs": {"x": (4, 4)}}),
+    "no batch at all": ("AS608", "must be at least 1", model([X], chain(("MatMul", "w")), [weight("w", 4, 3)]), {"batch": 0}),
     "unknown input": ("AS609", "no input `z`", model([X], chain(("MatMul", "w")), [weight("w", 4, 3)]), {"inputs": {"z": (1,)}}),
     "rank of an input": ("AS609", "has 2 axes ([2, 4]), not 1", model([X], chain(("MatMul", "w")), [weight("w", 4, 3)]), {"inputs": {"x": (1,)}}),
     "pinned batch": ("AS610", "`reshape0` (Reshape)", model([value("x", 1, 4, 4)], chain(("Reshape", "t"), ("MatMul", "w")),
@@ -287,6 +290,48 @@ def test_branches_exclude_each_other():
     found = read_model("m", data).value
     assert (found.params, found.macs) == (12 + 20, 40)
     assert {layer.name: layer.runs for layer in found.layers} == {"t": False, "e": True}
+
+
+def test_condition_that_follows_from_shapes_chooses_the_branch():
+    # What TorchScript makes of `squeeze`: the branch that is not taken need not even fit.
+    then = body(
+        [],
+        [node("Squeeze", ["x", "one"], ["s"]), node("MatMul", ["s", "w"], ["ty"], "then")],
+        [value("ty", 2, 3)],
+        [weight("w", 4, 3)],
+    )
+    other = body(
+        [],
+        [node("Reshape", ["x", "five"], ["r"]), node("MatMul", ["r", "v"], ["ey"], "else")],
+        [value("ey", 5, 5)],
+        [weight("v", 9, 3)],
+    )
+    nodes = [
+        node("Shape", ["x"], ["s0"]),
+        node("Gather", ["s0", "i"], ["n"]),
+        node("Equal", ["n", "i"], ["c"]),
+        node("If", ["c"], ["h"], then_branch=then, else_branch=other),
+        node("MatMul", ["h", "u"], ["y"], "last"),
+    ]
+    found = read_model(
+        "m",
+        model(
+            [value("x", 2, 1, 4)],
+            nodes,
+            [ints("i", 1, scalar=True), ints("one", 1), ints("five", 5, 5), weight("u", 3, 2)],
+        ),
+    ).value
+    assert {layer.name: (layer.macs, layer.runs) for layer in table.rows(found)} == {
+        "then": (24, True),
+        "else": (0, False),
+        "last": (12, True),
+    }
+
+
+def test_extent_of_nothing():
+    data = model([value("x", "batch", 4), value("past", "batch", "earlier", 4)], [node("Concat", ["past", "x3"], ["c"], axis=1), node("MatMul", ["c", "w"], ["y"], "mm"),
+        node("Unsqueeze", ["x", "one"], ["x3"])], [weight("w", 4, 3), ints("one", 1)])  # fmt: skip
+    assert [read_model("m", data, batch=2, bind={"earlier": count}).value.macs for count in (0, 5)] == [24, 144]
 
 
 NAMES = [

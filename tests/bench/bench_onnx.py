@@ -122,12 +122,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make = (
-            "import onnx_files as f; from pathlib import Path; p = Path.cwd();"
+            "import sys, onnx_files as f; from pathlib import Path; p = Path(sys.argv[1]);"
             "f.with_weights_inside('vgg16', p / 'vgg16.onnx');"
             "f.transformer(p / 'llama.onnx', 32, 4096, 32, 11008, 32000);"
             "f.transformer(p / 'deep.onnx', 1000, 1024, 16, 2816, 32000)"
         )
-        subprocess.run([sys.executable, "-c", make], cwd=folder, check=True)
+        subprocess.run([sys.executable, "-c", make, str(folder)], check=True)
         files = {
             "zoo:resnet50": ("zoo:resnet50", {}),
             "zoo:vgg16": ("zoo:vgg16", {}),

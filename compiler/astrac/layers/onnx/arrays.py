@@ -14,7 +14,7 @@ LIMIT, FLOAT_LIMIT = 4096, 16
 """Elements that shape arithmetic follows at most; of floating-point numbers only what may be the scales of a resize."""
 
 _READABLE = {
-    **dict.fromkeys(("int64", "int32", "int16", "int8", "uint8", "uint64", "uint32", "uint16", "bool"), LIMIT),
+    **dict.fromkeys(("int64", "int32", "bool"), LIMIT),
     **dict.fromkeys(("float32", "float64"), FLOAT_LIMIT),
 }
 

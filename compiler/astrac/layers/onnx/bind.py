@@ -86,12 +86,21 @@ class _Binder:
         shapes = {name: item.shape for name, item in self.data.items()}
         self.override(shapes, inputs)
         self.check_symbols(shapes)
-        before = dict(shapes)
-        rebound = batch is not None and self.bind_batch(shapes, batch, set(inputs))
+        if batch is not None:
+            self.bind_batch(shapes, batch, set(inputs))
         bound = self.resolved(shapes)
-        facts = self.inferred(bound, self.resolved(before) if rebound else None)
+        facts = self.inferred(bound, self.with_old_batch(bound))
         openings = tuple(self.openings(shapes, bound))
         return Bound(facts, batch or self.leading(bound), self.weights, openings)
+
+    def with_old_batch(self, bound: Mapping[str, Value]) -> dict[str, Value] | None:
+        """The inputs with the leading extents that the file fixes; None where they are as they were."""
+        found = dict(bound)
+        for name, item in self.data.items():
+            shape, (extents, dtype, _) = item.shape, bound[name]
+            if shape and extents and isinstance(shape[0], int) and shape[0] != extents[0]:
+                found[name] = Value((shape[0], *extents[1:]), dtype)
+        return None if found == dict(bound) else found
 
     def error(self, code: str, message: str, *hints: str) -> Diagnosed:
         return Diagnosed(diagnostic(code, message, self.span, hints=hints))
@@ -131,51 +140,46 @@ class _Binder:
                 )
             self.numbers[name] = self.symbols.pop(name)
         for name, value in self.symbols.items():
-            if value < 1:
-                raise self.error("AS608", f"extent `{name}` is bound to {value}; extents are at least 1")
+            if value < 0:
+                raise self.error("AS608", f"extent `{name}` is bound to {value}, which is no extent")
 
     def claimed(self) -> Iterable[tuple[Dim, ...]]:
         return (hint.shape for hint in self.flat.hints.values() if hint.shape is not None)
 
-    def bind_batch(self, shapes: dict[str, tuple[Dim, ...] | None], batch: int, given: set[str]) -> bool:
-        """Put the batch where it belongs; whether a static extent of the file was replaced."""
+    def bind_batch(self, shapes: dict[str, tuple[Dim, ...] | None], batch: int, given: set[str]) -> None:
+        """Put the batch where it belongs: into its symbol, an unnamed leading axis, or a fixed one that all share."""
         if batch < 1:
             raise self.error("AS608", f"the batch is {batch}; it must be at least 1")
+        leading = {name: shape[0] for name, shape in shapes.items() if shape}
+        symbols = self.batch_symbols(shapes)
+        for symbol in symbols:
+            if self.symbols.setdefault(symbol, batch) != batch:
+                message = f"`{symbol}` is bound to {self.symbols[symbol]} and the batch is {batch}"
+                raise self.error("AS608", message, "bind one of them")
+        fixed = {dim for dim in leading.values() if isinstance(dim, int)}
+        if not symbols and fixed == set(leading.values()) and not fixed <= {batch}:
+            self.check_fixed(shapes, batch, fixed, given)
+            shapes.update((name, (batch, *(shapes[name] or ())[1:])) for name in leading if name not in given)
+        shapes.update((name, (batch, *(shapes[name] or ())[1:])) for name, dim in leading.items() if dim is None)
+
+    def batch_symbols(self, shapes: Mapping[str, tuple[Dim, ...] | None]) -> set[str]:
+        """Symbols that mean the batch: by their name, or because all that is symbolic begins with it."""
         symbols = {dim for shape in shapes.values() for dim in shape or () if isinstance(dim, str)}
         words = {symbol for symbol in symbols if symbol.casefold() in BATCH_WORDS}
-        leading = {name: shape[0] for name, shape in shapes.items() if shape and name not in given}
-        if not words:
-            words = {dim for dim in leading.values() if isinstance(dim, str) and dim not in self.symbols}
-            words = words if len(words) == 1 else set()
-        for word in words:
-            if self.symbols.setdefault(word, batch) != batch:
-                raise self.error(
-                    "AS608", f"`{word}` is bound to {self.symbols[word]} and the batch is {batch}", "bind one of them"
-                )
-        for name, dim in leading.items():
-            if dim is None:
-                shapes[name] = (batch, *(shapes[name] or ())[1:])
-        fixed = {dim for dim in leading.values() if isinstance(dim, int)}
-        if (
-            words
-            or None in leading.values()
-            or fixed <= {batch}
-            or any(isinstance(dim, str) for dim in leading.values())
-        ):
-            return False
-        if given:
-            return False
-        if len(fixed) > 1:
-            described = ", ".join(f"`{name}` {_dims(shapes[name])}" for name in leading)
-            hint = 'give the shapes with `input "NAME" { shape: [...] }`'
-            raise self.error(
-                "AS610",
-                f"which axis of `{self.name}` is the batch of {batch}? its inputs begin differently: {described}",
-                hint,
-            )
-        for name in leading:
-            shapes[name] = (batch, *(shapes[name] or ())[1:])
-        return True
+        first = {shape[0] for shape in shapes.values() if shape and isinstance(shape[0], str)} - self.symbols.keys()
+        return words or (first if len(first) == 1 else set())
+
+    def check_fixed(
+        self, shapes: Mapping[str, tuple[Dim, ...] | None], batch: int, fixed: set[int], given: set[str]
+    ) -> None:
+        """Another batch than that of the inputs needs inputs that agree, and that the user has not given himself."""
+        described = ", ".join(f"`{name}` {_dims(shape)}" for name, shape in shapes.items() if shape)
+        if len(fixed) > 1 and not given:
+            message = f"which axis of `{self.name}` is the batch of {batch}? its inputs begin differently: {described}"
+            raise self.error("AS610", message, 'give the shapes with `input "NAME" { shape: [batch, ...] }`')
+        if len(fixed) == 1 and given:
+            message = f"the inputs of `{self.name}` are given for a batch of {min(fixed)}, and the batch is {batch}"
+            raise self.error("AS608", f"{message}: {described}", "write `batch` as the extent of that axis")
 
     def resolved(self, shapes: Mapping[str, tuple[Dim, ...] | None]) -> dict[str, Value]:
         """Shapes with symbols put in; what is not bound stays unknown."""

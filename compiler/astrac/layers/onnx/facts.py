@@ -50,12 +50,14 @@ class Facts:
         constants: stored tensors by name.
         values: shape and type of every value that has been met.
         sizes: elements of each, None while an extent is unknown.
+        dead: regions that never run: branches whose condition follows from shapes, and is not met.
         data: the numbers of small values that follow from shapes and small constants alone.
     """
 
     constants: Mapping[str, Constant]
     values: dict[str, Value] = field(default_factory=dict)
     sizes: dict[str, int | None] = field(default_factory=dict)
+    dead: set[int] = field(default_factory=set)
     data: dict[str, np.ndarray | None] = field(default_factory=dict)
 
     def note(self, name: str, value: Value) -> None:

@@ -24,8 +24,8 @@ class Region:
         node: name of the control node, for messages.
         kind: `branch`, `loop` or `scan`.
         group: for branches, the number of the If; branches of one If exclude each other.
-        count: the value that says how often: Loop's trip count, Scan's first scanned input.
-        axis: of Scan's first scanned input.
+        count: the value that says how often: Loop's trip count, Scan's first scanned input, the condition of an If.
+        axis: of Scan's first scanned input; for branches what the condition must be, 0 or 1.
     """
 
     parent: int

@@ -72,7 +72,7 @@ def _round(
     changed: dict[str, Value] = {}
     for node in flat.nodes:
         site = Site(node, facts)
-        found = _values(site, flat.hints, symbols)
+        found = () if node.region and _is_dead(flat, facts, node.region) else _values(site, flat.hints, symbols)
         for name, value in zip(node.outputs, found, strict=False):
             if not name:
                 continue
@@ -88,6 +88,19 @@ def _round(
         elif fold is not None:
             fold(site)
     return changed
+
+
+def _is_dead(flat: Flat, facts: Facts, number: int) -> bool:
+    """Whether a region lies in a branch whose condition is known and not met."""
+    region = flat.regions[number]
+    if number == 0 or number in facts.dead:
+        return number != 0
+    condition = facts.array(region.count) if region.kind == "branch" else None
+    excluded = condition is not None and condition.size == 1 and bool(condition.ravel()[0]) != bool(region.axis)
+    if excluded or _is_dead(flat, facts, region.parent):
+        facts.dead.add(number)
+        return True
+    return False
 
 
 def _values(site: Site, hints: Mapping[str, Signature], symbols: Mapping[str, int]) -> Sequence[Value]:
@@ -173,7 +186,11 @@ def _unstable(site: Site, begins: Mapping[int, Node]) -> Iterator[tuple[str, Val
 
 
 def _choose(site: Site) -> list[Value]:
-    count = len(site.node.outputs)
+    count, condition = len(site.node.outputs), site.array(0)
+    order = site.numbers("order") or ()
+    if condition is not None and condition.size == 1 and len(order) == 2:
+        first = 1 + count * order.index(int(bool(condition.ravel()[0])))
+        return [site.value(first + index) for index in range(count)]
     return [merged(site.value(1 + index), site.value(1 + count + index)) for index in range(count)]
 
 

@@ -70,7 +70,7 @@ def rows(flat: Flat, facts: Facts, drafts: Drafts, names: Sequence[str], ties: M
     for index, draft in enumerate(drafts.rows):
         table.layers.append(table.layer(index, draft))
     tied = table.owners.stored_elements() - sum(layer.params for layer in table.layers)
-    layers = _choose_branches(flat, drafts.rows, table.layers)
+    layers = _choose_branches(flat, facts, drafts.rows, table.layers)
     cuts = _cuts(facts, drafts.rows)
     return Rows(tuple(layers), cuts, tied, tuple(table.unresolved), tuple(table.holes))
 
@@ -99,9 +99,10 @@ class _Table:
         node, facts, macs = draft.node, self.facts, draft.macs
         read, written = _total(draft.reads, facts), _total(_results(draft, facts), facts)
         times = self.times[node.region]
-        if macs is None or (macs and times is None):
+        runs = node.region not in facts.dead
+        if runs and (macs is None or (macs and times is None)):
             self.unresolved.append(index)
-        if read is None or written is None or draft.flops is None or times is None:
+        if runs and (read is None or written is None or draft.flops is None or times is None):
             self.holes.append(index)
         repeats = 1 if times is None else times
         weight, owner, bias, others = self.owners.tensors(draft, index)
@@ -128,6 +129,7 @@ class _Table:
             shared_with=None if owner == index else self.names[owner],
             data_type=facts.values[node.outputs[0]].dtype or "float32",
             state_elements=_state(draft, facts),
+            runs=runs,
         )
 
     def newly_kept(self, draft: Draft) -> Sequence[str]:
@@ -232,8 +234,8 @@ def _key(origin: Origin, tensor: Tensor, scope: str) -> Key:
     return (origin.root, "", "") if len(tensor.shape) > 1 else (origin.root, origin.alias, scope)
 
 
-def _choose_branches(flat: Flat, drafts: Sequence[Draft], layers: Sequence[Layer]) -> list[Layer]:
-    """Of the branches of an If the dearest runs; inner choices are made before outer ones."""
+def _choose_branches(flat: Flat, facts: Facts, drafts: Sequence[Draft], layers: Sequence[Layer]) -> list[Layer]:
+    """Of the branches of an If that may run the dearest does; inner choices are made before outer ones."""
     result = list(layers)
     if len(flat.regions) == 1:
         return result
@@ -248,14 +250,11 @@ def _choose_branches(flat: Flat, drafts: Sequence[Draft], layers: Sequence[Layer
         if choice.kind == "branch":
             groups[choice.group].append(number)
     for branches in sorted(groups.values(), key=max, reverse=True):
-        work = {
-            branch: sum(result[index].macs for index in inside[branch] if result[index].runs) for branch in branches
-        }
-        dearest = max(branches, key=lambda branch: work[branch])
-        for branch in branches:
-            if branch != dearest:
-                for index in inside[branch]:
-                    result[index] = replace(result[index], runs=False)
+        work = [sum(result[index].macs for index in inside[branch] if result[index].runs) for branch in branches]
+        alive = [branch not in facts.dead for branch in branches]
+        dearest = max(range(len(branches)), key=lambda place: (alive[place], work[place], -place))
+        for index in [index for place, branch in enumerate(branches) if place != dearest for index in inside[branch]]:
+            result[index] = replace(result[index], runs=False)
     return result
 
 

@@ -157,11 +157,15 @@ class Splicer:
 
 def _choice(splicer: Splicer, node: Node, scope: MutableMapping[str, str], place: Place) -> None:
     """If: both branches, then a marker that reads the results of one branch after the other."""
-    group, outputs = len(splicer.regions), []
+    group, condition = len(splicer.regions), next(iter(node.inputs), "")
+    outputs, order = [], []
     for key in node.attributes:
         if key in ("then_branch", "else_branch"):
-            outputs += splicer.body(node, key, scope, place, Region(place.region, shown(node), "branch", group))
-    splicer.nodes.append(replace(node, op=ENDIF, inputs=(*node.inputs, *outputs), attributes={}))
+            order.append(int(key == "then_branch"))
+            region = Region(place.region, shown(node), "branch", group, condition, order[-1])
+            outputs += splicer.body(node, key, scope, place, region)
+    marker: dict[str, Attribute] = {"order": tuple(order)}
+    splicer.nodes.append(replace(node, op=ENDIF, inputs=(condition, *outputs), attributes=marker))
 
 
 def _loop(splicer: Splicer, node: Node, scope: MutableMapping[str, str], place: Place) -> None:
