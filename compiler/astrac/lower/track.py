@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.plan import Action, Communicate, Computation, Phase, Remote, Step
+from astrac.plan import Action, Communicate, Computation, Phase, Remote, Step, Transfer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,11 +22,20 @@ class Track:
         self.iteration = 0
         self._computed: int | None = None
         self._met: int | None = None
+        self._sent: int | None = None
 
     @property
     def computed(self) -> tuple[int, ...]:
         """The compute step that is last in line, if there is one."""
         return () if self._computed is None else (self._computed,)
+
+    @property
+    def quiet(self) -> tuple[int, ...]:
+        """What must have ended before the rank may wait for another stage: compute, and the send that is last in line.
+
+        A collective that waits would keep the slot from a send that the other stage needs to get there.
+        """
+        return tuple(identity for identity in (self._computed, self._sent) if identity is not None)
 
     def add(
         self,
@@ -45,6 +54,8 @@ class Track:
             previous, self._computed = self._computed, identity
         elif isinstance(action, Communicate | Remote):
             previous, self._met = self._met, identity
+        elif isinstance(action, Transfer) and action.send:
+            self._sent = identity
         after = () if previous is None or previous in required else (previous,)
         self.steps.append(Step(identity, action, layer, phase, micro_batch, self.iteration, axis, required, after))
         return identity

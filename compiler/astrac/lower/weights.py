@@ -224,7 +224,7 @@ class Weights:
             elements = part.weights if unit in made else self.reducer(part.reduced_on).shard(part.weights)
             size = elements * self._setting.widths.reduce
             action = Communicate(Kind.ALL_REDUCE, size, ("pipeline",), self._tied[owner])
-            needs = made.get(unit) or tuple(self._reduced[unit])
+            needs = (*(made.get(unit) or self._reduced[unit]), *self._track.quiet)
             done = self._track.add(action, needs, owner, Phase.REDUCTION, axis="pipeline")
             if unit in made:
                 made[unit] = (done,)

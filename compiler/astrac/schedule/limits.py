@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from astrac.diagnostics import Diagnostic, Label, diagnostic
+from astrac.diagnostics import Diagnostic, diagnostic
 from astrac.job import AxisGroup, Collective, Job, Kind, ListedGroup
 from astrac.player import collective_time
 from astrac.schedule.machine import ALGORITHMS, UNABLE, wanted
@@ -34,7 +34,7 @@ def limits(spec: Spec, job: Job, at: At) -> Iterator[Diagnostic]:
     unable = tuple(_unable(spec, cases, at))
     yield from unable
     if not unable:
-        yield from _too_small(job, cases, at)
+        yield from _broken(spec, job, cases, at)
     yield from _crowded(job, at)
     yield from _flattened(spec, job, cases, at)
 
@@ -65,7 +65,9 @@ def _unable(spec: Spec, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator
     default = spec.system.algorithm
     told: set[tuple[int, Kind]] = set()
     for case, (name, _) in cases.items():
-        for index, involved in enumerate(case.group.dimensions or ()):
+        # A communicator group keeps the algorithm of a lone dimension.
+        alone = (True,) if len(spec.topology.dimensions) == 1 else ()
+        for index, involved in enumerate(case.group.dimensions or alone):
             block = spec.topology.dimensions[index]
             word = wanted(block, case.kind, default)
             if not involved or case.kind not in UNABLE.get(word, ()) or (index, case.kind) in told:
@@ -78,25 +80,40 @@ def _unable(spec: Spec, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator
             yield diagnostic("AS718", message, at(pointer), hints=(hint,))
 
 
-def _too_small(job: Job, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator[Diagnostic]:
-    """AS717 for collectives that break by themselves; one for each kind, about the smallest."""
+def _broken(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator[Diagnostic]:
+    """AS717 for collectives that break by themselves; one for each kind, about the smallest.
+
+    Rings only break on all-gathers of fewer bytes than chunks, so nothing else is played.
+    """
     machine = job.machine
     told: set[Kind] = set()
     for case, (name, rank) in sorted(cases.items(), key=lambda entry: entry[0].bytes):
-        odd = {
-            word for word in machine.algorithms[case.kind] if word not in (ALGORITHMS["ring"], ALGORITHMS["one_ring"])
-        }
+        odd = any(word not in _RINGS for word in machine.algorithms[case.kind])
         short = case.kind is Kind.ALL_GATHER and case.bytes < machine.splits
         if case.kind in told or not (odd or short):
             continue
         fails = collective_time(machine, case.kind, case.bytes, _group(job, case.group, rank)).fails
-        if fails is not None:
-            told.add(case.kind)
-            label = Label(at("/topology"), f"on {', '.join(sorted(odd))}") if odd else None
-            hint = "fewer `chunks` or `ring` make larger messages; so does reducing several layers at once (`buckets`)"
-            notes = () if label is None else (label,)
-            message = f"`{name}` moves {case.bytes:,} B in {machine.splits} chunks: {fails}"
-            yield diagnostic("AS717", message, at("/system/chunks"), *notes, hints=(hint,))
+        if fails is None:
+            continue
+        told.add(case.kind)
+        message = f"`{name}` ({case.bytes:,} B, chunks {machine.splits}): {fails}"
+        if short:
+            hint = f"at most {case.bytes} `chunks`"
+            yield diagnostic("AS717", message, at("/system/chunks"), hints=(hint,))
+        else:
+            yield diagnostic("AS717", message, at(_algorithm_pointer(spec)), hints=("`ring` can run it",))
+
+
+_RINGS = (ALGORITHMS["ring"], ALGORITHMS["one_ring"])
+
+
+def _algorithm_pointer(spec: Spec) -> str:
+    """Where the spec asks for the last algorithm that is no ring."""
+    for index, block in reversed(list(enumerate(spec.topology.dimensions))):
+        for key in ("algorithm", "algorithms"):
+            if getattr(block, key) not in (None, "ring"):
+                return f"/topology/dimensions/{index}/{key}"
+    return "/system/algorithm"
 
 
 def _group(job: Job, group: AxisGroup, rank: int) -> AxisGroup | ListedGroup:

@@ -103,7 +103,9 @@ def cut(part: Part, setting: Setting) -> Part:
         bias=cut_where(row.bias, part.bias),
         weight_reads=cut_where(row.weights or (tokens and layer.weight_reads is not None), part.weight_reads),
         macs=cut_where(row.work or tokens, part.macs),
-        vector_flops=cut_where(row.work or tokens or (row.closes and along_stream > 1), part.vector_flops),
+        vector_flops=share(part.vector_flops, along_stream)
+        if row.closes  # the residual sum
+        else cut_where(row.work or tokens, part.vector_flops),
         inputs=inputs,
         outputs=outputs,
         kept=_kept(part, row, degree, along_stream),
