@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MAX_FINDINGS = 1000
+"""Of one pass over one file: beyond it the file is something else, and nobody reads on."""
+
 
 @dataclass(frozen=True)
 class Label:

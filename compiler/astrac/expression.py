@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from astrac import syntax, units
-from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic, quoted
+from astrac.diagnostics import Diagnosed, Diagnostic, Label, diagnostic, quoted
 from astrac.suggest import did_you_mean
 from astrac.units import Dimension, Quantity
 
@@ -134,7 +134,9 @@ def paths(node: syntax.Expression) -> Iterator[syntax.Path]:
 def _number(node: syntax.Number) -> Quantity:
     value = units.number(node.text)
     if value is None:
-        raise Diagnosed(diagnostic("AS306", f"{quoted(node.text)} is too large, too small or too long", node.span))
+        raise Diagnosed(
+            diagnostic("AS306", f"{quoted(node.text)} is not between 1e-300 and 1e300, or too long", node.span)
+        )
     if node.unit is None:
         return Quantity(value)
     unit = units.UNITS.get(node.unit.text)
@@ -155,7 +157,7 @@ def _unit_hints(text: str) -> tuple[str, ...]:
 
 def _bounded(result: Quantity, span: Span) -> Quantity:
     if not units.bounded(result.value):
-        raise Diagnosed(diagnostic("AS306", "the result is too large, too small or has too many digits", span))
+        raise Diagnosed(diagnostic("AS306", "the result is not between 1e-300 and 1e300, or has too many digits", span))
     return result
 
 
@@ -175,27 +177,33 @@ def _chain(node: syntax.Chain, scope: Scope) -> Value:
         left, right = (evaluate(operand, scope) for operand in node.operands)
         return _comparison(node, left, right, scope)
     total = _quantity(evaluate(node.operands[0], scope), node.operands[0], operator, scope)
+    before = node.operands[0].span
     for operator, operand in zip(node.operators, node.operands[1:], strict=True):
         value = _quantity(evaluate(operand, scope), operand, operator, scope)
-        total = _bounded(_arithmetic(operator, total, value, operand.span), node.span)
+        total = _bounded(_arithmetic(operator, (total, before), (value, operand.span)), node.span)
+        before = before.to(operand.span)
     return total
 
 
-def _arithmetic(operator: syntax.Name, left: Quantity, right: Quantity, span: Span) -> Quantity:
+def _arithmetic(operator: syntax.Name, left: tuple[Quantity, Span], right: tuple[Quantity, Span]) -> Quantity:
+    (first, _), (second, divisor) = left, right
     if operator.text in ("+", "-"):
-        if left.dimension != right.dimension:
-            sides = f"{units.describe(left.dimension)} and {units.describe(right.dimension)}"
-            raise Diagnosed(diagnostic("AS303", f"`{operator.text}` cannot join {sides}", operator.span))
-        value = left.value + right.value if operator.text == "+" else left.value - right.value
-        return Quantity(value, left.dimension)
-    if operator.text == "*":
-        return Quantity(
-            left.value * right.value, Dimension(*map(sum, zip(left.dimension, right.dimension, strict=True)))
-        )
-    if right.value == 0:
-        raise Diagnosed(diagnostic("AS305", "division by zero", span))
-    powers = (above - below for above, below in zip(left.dimension, right.dimension, strict=True))
-    return Quantity(left.value / right.value, Dimension(*powers))
+        if first.dimension != second.dimension:
+            raise Diagnosed(_mismatch(operator, "join", left, right))
+        return Quantity(first.value + second.value * (1 if operator.text == "+" else -1), first.dimension)
+    if operator.text == "/" and second.value == 0:
+        raise Diagnosed(diagnostic("AS305", "division by zero", divisor))
+    sign = 1 if operator.text == "*" else -1
+    powers = (one + sign * other for one, other in zip(first.dimension, second.dimension, strict=True))
+    return Quantity(first.value * second.value**sign, Dimension(*powers))
+
+
+def _mismatch(
+    operator: syntax.Name, verb: str, left: tuple[Quantity, Span], right: tuple[Quantity, Span]
+) -> Diagnostic:
+    (first, second), kinds = (left[1], right[1]), [units.describe(side.dimension) for side, _ in (left, right)]
+    message = f"`{operator.text}` cannot {verb} {kinds[0]} and {kinds[1]}"
+    return diagnostic("AS303", message, operator.span, Label(first, kinds[0]), Label(second, kinds[1]))
 
 
 def _logical(node: syntax.Chain, scope: Scope) -> bool:
@@ -218,8 +226,8 @@ def _comparison(node: syntax.Chain, left: Value, right: Value, scope: Scope) -> 
         _quantity(side, operand, operator, scope) for side, operand in zip((left, right), node.operands, strict=True)
     )
     if first.dimension != second.dimension:
-        both = f"{units.describe(first.dimension)} and {units.describe(second.dimension)}"
-        raise Diagnosed(diagnostic("AS303", f"`{operator.text}` cannot compare {both}", operator.span))
+        left_span, right_span = (operand.span for operand in node.operands)
+        raise Diagnosed(_mismatch(operator, "compare", (first, left_span), (second, right_span)))
     return (_ORDER | _EQUALITY)[operator.text](first.value, second.value)
 
 

@@ -27,15 +27,18 @@ def validate(document: Document, spec: Schema | None = None) -> Result[Document]
     """
     spec = spec or schema.spec()
     findings: list[Diagnostic] = []
+    holes = _Holes(document)
     if document.is_spec:
-        findings += _check(document, "", document.tree, spec)
+        findings += _check(document, holes, "", document.tree, spec)
     for at, block in enumerate(document.library):
         content = {key: value for key, value in block.items() if key != "kind"}
-        findings += _check(document, f"/library/{at}", content, spec["properties"][block["kind"]])
+        findings += _check(document, holes, f"/library/{at}", content, spec["properties"][block["kind"]])
     return Result(document, tuple(findings))
 
 
-def _check(document: Document, pointer: str, tree: dict[str, Any], entry: Schema) -> Iterator[Diagnostic]:
+def _check(
+    document: Document, holes: _Holes, pointer: str, tree: dict[str, Any], entry: Schema
+) -> Iterator[Diagnostic]:
     if plainly_valid(tree, entry):
         return
     from jsonschema import Draft202012Validator  # noqa: PLC0415 - see the module's docstring
@@ -45,25 +48,25 @@ def _check(document: Document, pointer: str, tree: dict[str, Any], entry: Schema
         place = pointer + "".join(f"/{escaped(str(step))}" for step in error.absolute_path)
         if error.validator == "required":
             names = [name for name in error.validator_value if name not in error.instance]
-            missing[place] = [name for name in names if not _is_hole(document, place, name)]
-        elif not _has_hole(document, place):
+            missing[place] = [name for name in names if not holes.explain(f"{place}/{name}")]
+        elif not holes.explain(place):
             yield _VIOLATIONS.get(str(error.validator), _other)(document, place, error)
     for place, names in missing.items():
         if names:
             yield _missing(document, place, names)
 
 
-def _is_hole(document: Document, place: str, name: str) -> bool:
-    holes = document.holes
-    return f"{place}/{ALL}" in holes or f"{place}/{name}" in holes
+class _Holes:
+    """What was reported already: the holes, and all that holds one."""
 
+    def __init__(self, document: Document) -> None:
+        self._holes = document.holes
+        self._around = {hole[:at] for hole in document.holes for at, letter in enumerate(hole) if letter == "/"}
 
-def _has_hole(document: Document, place: str) -> bool:
-    """Whether anything at or below a place, or beside it in a block of which a part is lost, was reported already."""
-    parent = place.rpartition("/")[0]
-    return f"{parent}/{ALL}" in document.holes or any(
-        hole == place or hole.startswith(place + "/") for hole in document.holes
-    )
+    def explain(self, place: str) -> bool:
+        """Whether what is wrong there follows from a hole in it, or from a part that its block has lost."""
+        block = place.rpartition("/")[0]
+        return place in self._holes or place in self._around or f"{block}/{ALL}" in self._holes
 
 
 # -- the quick yes
@@ -117,7 +120,7 @@ _PLAIN: dict[str, Callable[[Any, Any, Schema], bool]] = {
     "minItems": lambda value, told, _: len(value) >= told,
     "maxItems": lambda value, told, _: len(value) <= told,
     "minProperties": lambda value, told, _: len(value) >= told,
-    "uniqueItems": lambda value, _told, _entry: all(item not in value[:at] for at, item in enumerate(value)),
+    "uniqueItems": lambda value, _told, _entry: len({repr(item) for item in value}) == len(value),
     "required": lambda value, told, _: all(name in value for name in told),
 }
 
@@ -147,11 +150,14 @@ def _with_blocks(entry: Schema) -> Schema:
 
 
 def _missing(document: Document, place: str, names: list[str]) -> Diagnostic:
-    listed = " and ".join(quoted(name) for name in names)
+    *most, last = (quoted(name) for name in names)
+    listed = f"{', '.join(most)} and {last}" if most else last
     if place == "":
         available = [f"`{name}: {choice}`" for name in names for choice in document.available.get(name, ())]
         hints = ("pick one of those in reach: " + ", ".join(available[:6]),) if available else ()
-        return diagnostic("AS403", f"the spec has no {listed}", document.at(""), hints=hints)
+        return diagnostic(
+            "AS403", f"the spec has no {listed}".replace(" and ", " and no "), document.at(""), hints=hints
+        )
     origin = document.origins[place]
     return diagnostic("AS403", f"{quoted(origin.value.text)} lacks {listed}", origin.value)
 
@@ -183,9 +189,13 @@ def _length(document: Document, place: str, error: Any) -> Diagnostic:
 
 
 def _repeated(document: Document, place: str, error: Any) -> Diagnostic:
-    items = error.instance
-    second = next(at for at, item in enumerate(items) if item in items[:at])
-    span = document.origins.get(f"{place}/{second}", document.origins[place]).value
+    seen: set[str] = set()
+    span = document.at(place)
+    for at, item in enumerate(error.instance):
+        if repr(item) in seen:
+            span = document.near(f"{place}/{at}")
+            break
+        seen.add(repr(item))
     return diagnostic("AS412", f"{quoted(span.text)} is there twice", span)
 
 

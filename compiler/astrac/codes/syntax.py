@@ -52,4 +52,18 @@ ROWS: tuple[Code, ...] = (
         bad="let x = " + "(" * 33 + "1" + ")" * 33 + "\n",
         good="let x = 1\ntopology pod {\n  ring a { size: 8 * x, bandwidth: 50 GB/s, latency: 500 ns }\n}\n",
     ),
+    Code(
+        "AS107",
+        "text that is not closed",
+        what='A text does not end on the line where it begins, or holds an escape other than `\\"` and `\\\\`.',
+        why="The rest of the line would be part of the text.",
+        bad='model m {\n  onnx: "resnet.onnx\n}\n',
+        good='model m {\n  onnx: "resnet.onnx"\n}\n',
+    ),
+    Code(
+        "AS108",
+        "too many mistakes",
+        what="The file has more than a thousand mistakes of one sort; the rest of it was not looked at.",
+        why="It is no spec, or one slip at its beginning made all of them.",
+    ),
 )

@@ -26,6 +26,8 @@ class Blocks:
         self.units: dict[str, str] = {}
         self.holes: set[str] = {f"/{ALL}"} if variant.broken else set()
         self._spec = spec
+        self._broken = variant.broken
+        self._siblings: dict[tuple[str, str], syntax.Block] = {}
         self._findings = findings
         self._reader = Reader(lets, _referable(spec, variant.in_force), self.origins, self.units)
 
@@ -46,6 +48,8 @@ class Blocks:
         made: list[dict[str, Any]] = []
         for block in others:
             kind = block.kind.text
+            if self._findings.full:
+                break
             if kind in self._spec["properties"]:
                 entry = self._spec["properties"][kind]
                 made.append({"kind": kind} | self._named(block, entry, f"/library/{len(made)}"))
@@ -63,12 +67,17 @@ class Blocks:
         if block.name is not None and entry.get("x-named", "none") != "none":
             tree["name"] = block.name.text
             self.origins[f"{pointer}/name"] = Origin(block.kind.span, block.name.span)
+        if self._broken and block.braces is None:
+            self.holes.add(f"{pointer}/{ALL}")  # its braces may be what did not parse
         self._items(block.items, entry, pointer, tree)
         self._fill(tree, entry, pointer)
         return {name: tree[name] for name in entry.get("properties", ()) if name in tree} | tree
 
     def _items(self, items: Iterable[syntax.Item], entry: Schema, pointer: str, tree: dict[str, Any]) -> None:
         for item in items:
+            if self._findings.full:
+                self.holes.add(f"{pointer}/{ALL}")
+                return
             with self._findings.collected():
                 if isinstance(item, syntax.Attribute):
                     self._attribute(item, entry, pointer, tree)
@@ -111,21 +120,21 @@ class Blocks:
         if "x-blocks" in entry["properties"][name]:
             siblings: list[dict[str, Any]] = tree.setdefault(name, [])
             place = f"{pointer}/{name}/{len(siblings)}"
-            self._check_sibling(block, siblings, f"{pointer}/{name}")
+            self._check_sibling(block, f"{pointer}/{name}")
             siblings.append({"kind": block.kind.text} | self._named(block, branch, place))
             self.origins.setdefault(f"{pointer}/{name}", self.origins[pointer])
         else:
             tree[name] = tree.get(name, {}) | self._named(block, branch, f"{pointer}/{name}")
 
-    def _check_sibling(self, block: syntax.Block, siblings: list[dict[str, Any]], pointer: str) -> None:
+    def _check_sibling(self, block: syntax.Block, pointer: str) -> None:
         """Blocks of one list need different names whatever their kinds, for they are referred to by name alone."""
         if block.name is None:
             return
-        for at, sibling in enumerate(siblings):
-            if sibling.get("name") == block.name.text and sibling["kind"] != block.kind.text:
-                note = Label(self.origins[f"{pointer}/{at}"].value, "first given here")
-                message = f"the name {quoted(block.name.text)} is given twice"
-                self._findings.add(diagnostic("AS202", message, block.name.span, note))
+        earlier = self._siblings.setdefault((pointer, block.name.text), block)
+        if earlier.kind.text != block.kind.text:
+            note = Label(earlier.header, "first given here")
+            message = f"the name {quoted(block.name.text)} is given twice"
+            self._findings.add(diagnostic("AS202", message, block.name.span, note))
 
     def _fill(self, tree: dict[str, Any], entry: Schema, pointer: str) -> None:
         """Defaults for what is not there; their origin is the block's."""

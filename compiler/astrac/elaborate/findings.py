@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from astrac.diagnostics import Diagnosed, Diagnostic
+from astrac.diagnostics import MAX_FINDINGS, Diagnosed, Diagnostic, diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +28,18 @@ class Findings:
         self.all: list[Diagnostic] = []
         self._broken = broken
 
+    @property
+    def full(self) -> bool:
+        """Whether there are so many that nobody will read on."""
+        return len(self.all) >= MAX_FINDINGS
+
     def add(self, finding: Diagnostic) -> None:
         """Unless it is about a name that may be defined in what did not parse."""
-        if not (self._broken and finding.code in _NAMES):
+        if not (self._broken and finding.code in _NAMES) and not self.full:
             self.all.append(finding)
+            if len(self.all) == MAX_FINDINGS:
+                span = finding.labels[0].span
+                self.all.append(diagnostic("AS108", f"after {MAX_FINDINGS:,} mistakes the rest is not looked at", span))
 
     @contextmanager
     def collected(self) -> Iterator[None]:

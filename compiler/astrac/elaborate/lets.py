@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac import syntax
 from astrac.diagnostics import Diagnosed, Label, diagnostic, quoted
 from astrac.elaborate.findings import Findings, Lost
 from astrac.expression import Scope, Value, Word, evaluate, paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from astrac import syntax
 
 
 class Lets:
@@ -67,7 +68,7 @@ class Lets:
                     yield name
                 elif needed.text in on_stack:
                     opening = self._lets[needed.text].name.span
-                    message = f"`let` {quoted(needed.text)} needs its own value"
+                    message = f"{quoted(needed.text)} needs its own value"
                     findings.add(diagnostic("AS217", message, needed.span, Label(opening, "defined here")))
                     done.update(on_stack)
                     break

@@ -30,7 +30,7 @@ def key(item: syntax.Attribute, entry: Schema) -> Diagnostic:
         return diagnostic("AS409", "a dotted key stands in `profile` and `sweep` only", item.key_span, hints=hints)
     places = [kind for kind, (_, branch) in branches.items() if name in schema.keys(branch)]
     if places and len(places) == 1:
-        hints = (f"it belongs in the block inside: `{places[0]} {{ {name}: ... }}`",)
+        hints = (f"it stands in a block inside: `{places[0]} {{ {name}: ... }}`",)
     else:
         hints = did_you_mean(name, (*schema.keys(entry), *branches)) or _listed(entry)
     return diagnostic("AS401", f"unknown key {quoted(name)}", item.key_span, hints=hints)
@@ -64,7 +64,7 @@ def check_name(item: syntax.Block, entry: Schema) -> None:
         hints = (f"write `{example} {{ ... }}`",)
         raise Diagnosed(diagnostic("AS407", f"a {kind} block needs a name", item.kind.span, hints=hints))
     if item.name is not None and named == "none":
-        raise Diagnosed(diagnostic("AS407", f"a {kind} block has no name", item.name.span))
+        raise Diagnosed(diagnostic("AS407", f"a {kind} block takes no name", item.name.span))
     if item.name is not None and item.name.quoted and named != "pattern":
         hints = ("names are letters, digits and `_`, without quotes",)
         raise Diagnosed(diagnostic("AS407", f"the name of a {kind} block is a word", item.name.span, hints=hints))

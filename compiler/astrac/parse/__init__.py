@@ -8,9 +8,10 @@ is no File.
 from __future__ import annotations
 
 import codecs
+import re
 
 from astrac import syntax
-from astrac.diagnostics import Diagnostic, Label, Result, diagnostic, quoted
+from astrac.diagnostics import MAX_FINDINGS, Diagnostic, Label, Result, diagnostic, quoted
 from astrac.parse.build import Token
 from astrac.parse.expected import choices, found, hints
 from astrac.parse.lalr import Machine, scan
@@ -38,7 +39,11 @@ def parse(name: str, data: bytes) -> Result[syntax.File]:
     if all(token.type in ("NEWLINE", "$END") for token in tokens):
         return Result(None, (diagnostic("AS103", "the spec is empty", source.whole()),))
     mismatch = _match_brackets(tokens)
-    return Result(None, (mismatch,)) if mismatch else _Parse(source, tokens).result()
+    if mismatch is None:
+        return _Parse(source, tokens).result()
+    # A text that is not closed swallows brackets: then it alone is the mistake.
+    texts = tuple(_unclosed_text(token) for token in tokens if _is_unclosed_text(token))
+    return Result(None, texts or (mismatch,))
 
 
 def _decode(name: str, data: bytes) -> Source | Diagnostic:
@@ -88,6 +93,20 @@ def _unclosed(tokens: list[Token], opening: Token) -> Diagnostic:
     return diagnostic("AS104", f"the file ends inside {inside}", tokens[-1].span, Label(opening.span, "never closed"))
 
 
+def _is_unclosed_text(token: Token) -> bool:
+    return token.type == "UNEXPECTED" and token.span.text.startswith('"')
+
+
+def _unclosed_text(token: Token) -> Diagnostic:
+    escape = re.search(r'\\[^"\\]', token.span.text)
+    if escape:
+        hint = 'the only escapes in a text are `\\"` and `\\\\`'
+        span = token.span.source.span(token.span.start + escape.start(), token.span.start + escape.end())
+        return diagnostic("AS107", f"{quoted(escape[0])} means nothing in a text", span, hints=(hint,))
+    hint = "a text ends on the line where it begins"
+    return diagnostic("AS107", "this text is not closed", token.span, hints=(hint,))
+
+
 class _Parse:
     """One parse: the tokens, and what was found wrong so far."""
 
@@ -101,6 +120,9 @@ class _Parse:
         machine = Machine()
         position = 0
         while position < len(self._tokens):
+            if len(self._errors) >= MAX_FINDINGS:
+                message = f"after {MAX_FINDINGS:,} mistakes the rest is not looked at"
+                return Result(None, (*self._errors, diagnostic("AS108", message, self._tokens[position].span)))
             position = position + 1 if machine.feed(self._tokens[position]) else self._recover(machine, position)
         return Result(syntax.File(self._source, machine.values[0]), tuple(self._errors))
 
@@ -131,6 +153,9 @@ class _Parse:
         if state not in self._accepted:
             self._accepted[state] = machine.accepted() - {"BROKEN"}
         accepted, token = self._accepted[state], self._tokens[position]
+        if _is_unclosed_text(token):
+            self._errors.append(_unclosed_text(token))
+            return
         span = self._source.span(token.span.start, token.span.start) if token.type == "NEWLINE" else token.span
         message = f"unexpected {found(token)}: expected {choices(accepted)}"
         self._errors.append(diagnostic("AS101", message, span, hints=hints(self._tokens, position, accepted)))

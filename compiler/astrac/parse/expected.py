@@ -34,8 +34,7 @@ _GROUPS = (
 
 _HINTS: tuple[tuple[str, str], ...] = (
     (r"'.*", 'texts stand in double quotes: `"..."`'),
-    (r'".*\\[^"\\].*', 'the only escapes in a text are `\\"` and `\\\\`'),
-    (r'".*', "a text ends on the line where it begins"),
+    ("[\u2018-\u201f\u00ab\u00bb]", 'texts stand in double quotes: `"..."`'),
     (r";", "items end at a line break or a comma"),
     (r"&", "write `and`"),
     (r"\|", "write `or`"),

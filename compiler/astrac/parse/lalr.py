@@ -131,7 +131,9 @@ class Machine:
     def _reduced(self, method: str, children: list[Any]) -> Any:
         if method == "?":
             return children[0]
-        flat: list[Any] = []
+        # A list that grows item by item is one list, not a new one for each item.
+        grows = not method and children and isinstance(children[0], list)
+        flat: list[Any] = children.pop(0) if grows else []
         for child in children:
             flat += child if isinstance(child, list) else [child]
         return getattr(self._builder, method)(flat) if method else flat

@@ -58,7 +58,8 @@ def _draft(files: Files, copier: Copier, findings: list[Diagnostic]) -> Draft:
     for item in attributes:
         if item.key_text not in kinds:
             message = f"{quoted(item.key_text)} is no key at top level"
-            findings.append(diagnostic("AS401", message, item.key_span, hints=did_you_mean(item.key_text, kinds)))
+            hints = did_you_mean(item.key_text, kinds) or ("keys at top level pick a block: `hardware: h100_sxm`",)
+            findings.append(diagnostic("AS401", message, item.key_span, hints=hints))
     lets = [item for file in (files.root, *files.used) for item in file.items if isinstance(item, syntax.Let)]
     used = named(item for file in files.used for item in file.items)
     return Draft(

@@ -41,6 +41,7 @@ class Copier:
         self._visible = visible
         self._findings = findings
         self._broken = broken
+        self._circles: set[int] = set()
 
     def block(self, block: syntax.Block, siblings: dict[Key, syntax.Block] | None = None) -> syntax.Block:
         """The block with its own items laid over those of its bases."""
@@ -50,8 +51,9 @@ class Copier:
             while chain[-1].base is not None:
                 chain.append(self._base(chain, candidates))
         except Diagnosed as error:
-            if not (self._broken and error.diagnostic.code == "AS208"):
+            if not (self._broken and error.diagnostic.code == "AS208") and not self._is_known_circle(chain):
                 self._findings.append(error.diagnostic)
+            self._circles.update(map(id, chain))
             return replace(block, base=None, items=(*block.items, syntax.Broken(block.header)))
         items: tuple[syntax.Item, ...] = ()
         for link in reversed(chain):
@@ -63,6 +65,10 @@ class Copier:
         siblings = named(items)
         return tuple(self.block(item, siblings) if isinstance(item, syntax.Block) else item for item in items)
 
+    def _is_known_circle(self, chain: list[syntax.Block]) -> bool:
+        """Whether one of these was reported already: a circle is one mistake, however many blocks lie on it."""
+        return any(id(link) in self._circles for link in chain[1:])
+
     def _base(self, chain: list[syntax.Block], candidates: dict[Key, syntax.Block]) -> syntax.Block:
         block = chain[-1]
         assert block.base is not None
@@ -72,9 +78,12 @@ class Copier:
             hints = did_you_mean(name, [other for sort, other in candidates if sort == kind])
             message = f"no {quoted(kind)} is named {quoted(name)}"
             raise Diagnosed(diagnostic("AS208", message, block.base.span, hints=hints))
-        if any(found is link for link in chain) or len(chain) > MAX_COPIES:
-            message = f"{quoted(chain[0].label)} is copied from itself, or over too many others"
+        if any(found is link for link in chain):
+            message = f"{quoted(found.label)} is copied from itself"
             raise Diagnosed(diagnostic("AS209", message, block.base.span, Label(found.header, "from here")))
+        if len(chain) > MAX_COPIES:
+            message = f"{quoted(chain[0].label)} is copied over more than {MAX_COPIES} others"
+            raise Diagnosed(diagnostic("AS209", message, chain[0].header))
         return found
 
 

@@ -41,8 +41,10 @@ class Draft:
     @property
     def is_spec(self) -> bool:
         """Whether the file is a spec rather than a library."""
+        kinds = schema.spec()["properties"]
+        nameless = {kind for kind, entry in kinds.items() if entry.get("x-named", "none") in ("none", "optional")}
         return bool(self.picks) or any(
-            block.name is None
+            (block.name is None and block.kind.text in nameless)
             or (block.kind.text == "model" and any(_kind(item) == "collective" for item in block.items))
             for block in self.blocks
         )
@@ -137,7 +139,7 @@ class Draft:
             return self._picked(kind, self.picks[kind].value)
         if len(own) > 1:
             hints = (f"pick one: `{kind}: {own[0].name.text}`",) if own[0].name else ()
-            note = Label(own[0].header, "and this one")
+            note = Label(own[0].header, "the other one")
             message = f"two {quoted(kind)} blocks and no word which one is in force"
             raise Diagnosed(diagnostic("AS214", message, own[1].header, note, hints=hints))
         return own[0] if own else None

@@ -168,7 +168,7 @@ def _identity(item: syntax.Item) -> tuple[tuple[str, ...], Span, str] | None:
         case syntax.Block(name=syntax.Name() as name):
             return ("block", item.kind.text, name.text), item.header, f"block {quoted(item.label)}"
         case syntax.Let():
-            return ("let", item.name.text), item.name.span, f"`let` {quoted(item.name.text)}"
+            return ("let", item.name.text), item.name.span, quoted(f"let {item.name.text}")
         case syntax.Profile():
             return ("profile", item.name.text), item.name.span, f"profile {quoted(item.name.text)}"
         case syntax.Sweep():

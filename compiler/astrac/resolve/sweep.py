@@ -52,10 +52,8 @@ def points(file: syntax.File, settings: Iterable[syntax.Attribute]) -> Iterator[
             )
     where = next((item.value for item in items if item.key_text == "where"), None)
     axes = [_axis(item) for item in items if item.key_text != "where" and item.key_text not in fixed]
-    count = prod(len(axis) for axis in axes)
-    if count > MAX_POINTS:
-        assert sweep is not None
-        raise Diagnosed(diagnostic("AS215", f"{count:,} points are more than {MAX_POINTS:,}", sweep.header))
+    if sweep and prod(len(axis) for axis in axes) > MAX_POINTS:
+        raise Diagnosed(diagnostic("AS215", f"the sweep has more than {MAX_POINTS:,} points", sweep.header))
     names: set[str] = set()
     for number, chosen in enumerate(product(*axes)):
         values = tuple((attribute.key_text, _written(attribute.value)) for attribute in chosen)
