@@ -100,6 +100,8 @@ GRAPHS = {
     # Norms and activations.
     "running statistics": (model([value("x", 1, 4, 5, 5)], [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"], "bn")],
         [weight(name, 4) for name in "sbmv"]), {}, [("BatchNormalization", "4", 8, 0)]),
+    "Gemm with a scalar": (model([X], chain(("Gemm", "w", "c")), [weight("w", 4, 3), weight("c")]), {}, [("Gemm", "4x3", 12, 24)]),
+    "MatMul of one column": (model([X], chain(("MatMul", "w"), ("Add", "b")), [weight("w", 4, 1), weight("b", 1)]), {}, [("MatMul", "4x1", 5, 8)]),
     "PRelu of one number": (model([X], chain(("PRelu", "a")), [weight("a", 1)]), {}, [("PRelu", "1", 1, 0)]),
     "scale of a norm over several axes": (model([value("x", 1, 2, 3, 4)], [node("Conv", ["x", "w"], ["v0"], "conv"),
            node("ReduceMean", ["v0"], ["mu"], axes=[1, 2, 3]), node("Sub", ["v0", "mu"], ["d"]), node("Mul", ["d", "d"], ["q"]),
@@ -326,6 +328,25 @@ def test_condition_that_follows_from_shapes_chooses_the_branch():
         "else": (0, False),
         "last": (12, True),
     }
+
+
+VECTOR_FLOPS = {
+    "Relu": (model([X], chain(("Relu",))), 8),
+    "Softmax": (model([X], chain(("Softmax",))), 5 * 8),
+    "Add broadcast": (model([X, value("z", 3, 1, 4)], chain(("Add", "z"))), 24),
+    "ReduceMean": (model([X], chain(("ReduceMean", {"axes": [1]}))), 8),
+    "MaxPool": (model([value("x", 1, 3, 4, 4)], chain(("MaxPool", {"kernel_shape": [2, 2], "strides": [2, 2]}))), 3 * 2 * 2 * 4),
+    "LayerNormalization": (model([X], chain(("LayerNormalization", "g")), [weight("g", 4)]), 7 * 8),
+    "Attention": (GRAPHS["Attention"][0], 5 * 2 * 5 * 5),
+    "table": (GRAPHS["EmbedLayerNormalization"][0], 9 * 5 * 8),
+    "MatMul and bias": (model([X], chain(("MatMul", "w"), ("Add", "b")), [weight("w", 4, 3), weight("b", 3)]), 0),
+    "Transpose": (model([X], chain(("Transpose",))), 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data, expected", VECTOR_FLOPS.values(), ids=VECTOR_FLOPS)
+def test_vector_flops(data, expected):
+    assert sum(layer.vector_flops for layer in read_model("m", data).value.layers) == expected
 
 
 def test_extent_of_nothing():

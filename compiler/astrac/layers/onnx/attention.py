@@ -1,7 +1,7 @@
 """Fused attention: shapes and products of ONNX's and com.microsoft's operators.
 
-Counted are the products of scores and context, without what a causal mask could spare, and the projection where it is
-part of the operator. Softmax over the scores is part of the product's row.
+Counted are the products of scores and context, without what a causal mask could spare, the projection where it is part
+of the operator, and softmax over the scores: five FLOPs each, as for the operator of that name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from astrac.layers.onnx.layout import Values, like
 from astrac.layers.onnx.products import Product, Products, known
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _PAST = {"Attention": 4, "GroupQueryAttention": 3, "MultiHeadAttention": 6}
 """Which input holds the keys of earlier steps, [batch, heads, steps, size]."""
@@ -54,6 +54,16 @@ def bare_products(site: Site) -> Products:
     """Scores and context."""
     found = _heads(site)
     return None if found is None else found.products
+
+
+def softmax_flops(rule: Callable[[Site], Products]) -> Callable[[Site], int | None]:
+    """Softmax over the scores, which are the last product but one."""
+
+    def flops(site: Site) -> int | None:
+        found = rule(site)
+        return None if found is None else 5 * found[-2].batch * found[-2].m * found[-2].n
+
+    return flops
 
 
 def _heads(site: Site) -> Heads | None:

@@ -152,9 +152,8 @@ class _Drafter:
         reads = tuple([storage.get(name, name) for name in data])
         if len(reads) > 1:
             reads = tuple(dict.fromkeys(reads))
-        made = Draft(node, site, row, self.joined(data), reads, flops=vector_flops(site, row))
-        if row.products is not None:
-            made.products = _products(site, row.products)
+        products = None if row.products is None else _products(site, row.products)
+        made = Draft(node, site, row, self.joined(data), reads, products=products, flops=vector_flops(site, row))
         learned_before = True in [rows[source].learns for source in made.sources]
         if len(data) < len(node.inputs):
             self.operands(made, data, learned_before)
@@ -179,10 +178,11 @@ class _Drafter:
             self.constant_operand(made, data)
 
     def is_trained(self, origin: Origin, used: str) -> bool:
-        """Not one number that fills a whole tensor, and not the frequencies of a rotary embedding."""
-        if "inv_freq" in origin.root:
+        """Not a scalar, nor one number that fills a whole tensor, nor the frequencies of a rotary embedding."""
+        shape = self.stored[origin.root].shape
+        if not shape or "inv_freq" in origin.root:
             return False
-        return elements(self.stored[origin.root].shape) != 1 or elements(self.facts.values[used].shape) == 1
+        return elements(shape) != 1 or elements(self.facts.values[used].shape) == 1
 
     def is_embedding(self, node: Node, table: Origin) -> bool:
         """Whether rows of a trained table are selected: those of a rotary embedding scale activations instead."""

@@ -56,8 +56,8 @@ class Operator:
         biases: inputs added to the result, or other vectors that train.
         auxiliary: inputs that are neither data nor trained: statistics, scales, zero points, targets.
         products: the matrix products.
-        flops: FLOPs that are not multiply-accumulates, an element of the largest operand; for pools of the result, and
-            a position of the window.
+        flops: FLOPs that are not multiply-accumulates: an element of the largest activation, for pools an element of
+            the result and a position of the window; or a function that counts them all.
         keep: what backward needs.
         merges: the values come from all inputs; a view or copy takes them from the first alone.
         any_constant: a constant among the operands is a trained scale or shift (elementwise arithmetic).
@@ -71,7 +71,7 @@ class Operator:
     biases: tuple[int, ...] = ()
     auxiliary: tuple[int, ...] = ()
     products: Callable[[Site], Products] | None = None
-    flops: int = 0
+    flops: int | Callable[[Site], int | None] = 0
     keep: Keep = Keep.NOTHING
     merges: bool = False
     any_constant: bool = False
@@ -81,13 +81,16 @@ class Operator:
 
 def vector_flops(site: Site, row: Operator) -> int | None:
     """FLOPs beside the products; None while a shape is unknown."""
+    if not isinstance(row.flops, int):
+        return row.flops(site)
     if not row.flops:
         return 0
     sizes, node = site.facts.sizes, site.node
-    result = sizes.get(node.outputs[0])
+    result = sizes[node.outputs[0]]
     if result is not None and node.op.endswith("Pool") and "kernel_shape" in node.attributes:
         return row.flops * result * prod(site.numbers("kernel_shape") or ())
-    operands = [result, *[sizes.get(name) for name in node.inputs if name]]
+    fixed = (*row.weights, *row.biases, *row.auxiliary)
+    operands = [result, *[sizes[name] for index, name in enumerate(node.inputs) if name and index not in fixed]]
     found = [size for size in operands if size is not None]
     return None if len(found) < len(operands) else row.flops * max(found)
 
@@ -125,7 +128,7 @@ def _recurrent(gates: int) -> Operator:
     """Weights of the inputs and of the state; biases, and for the LSTM peepholes."""
     return Operator(
         arithmetic.recurrent, weights=(1, 2), biases=(3, 7), auxiliary=(4, 5, 6),
-        products=products.recurrent(gates), keep=Keep.INPUTS,
+        products=products.recurrent(gates), flops=6 * gates, keep=Keep.INPUTS,
     )  # fmt: skip
 
 
@@ -139,14 +142,15 @@ def _packed(biases: tuple[int, ...]) -> Operator:
 
 def _attention(biases: tuple[int, ...] = (), auxiliary: tuple[int, ...] = ()) -> Operator:
     return Operator(
-        attention.bare, biases=biases, auxiliary=auxiliary, products=attention.bare_products, keep=Keep.INPUTS
-    )
+        attention.bare, biases=biases, auxiliary=auxiliary, products=attention.bare_products,
+        flops=attention.softmax_flops(attention.bare_products), keep=Keep.INPUTS,
+    )  # fmt: skip
 
 
 def _projected(auxiliary: tuple[int, ...]) -> Operator:
     return Operator(
-        attention.projected, weights=(1,), biases=(2,), auxiliary=auxiliary,
-        products=attention.projected_products, keep=Keep.INPUTS,
+        attention.projected, weights=(1,), biases=(2,), auxiliary=auxiliary, products=attention.projected_products,
+        flops=attention.softmax_flops(attention.projected_products), keep=Keep.INPUTS,
     )  # fmt: skip
 
 
