@@ -71,7 +71,7 @@ ROWS: tuple[Code, ...] = (
         what="`input` names an input that the model does not have, or gives it another number of axes.",
         why="A misspelt name would leave the real one as it is.",
         bad=spec(model='model m {\n  onnx: "zoo:resnet50"\n  input "x" { shape: [batch, 3, 224, 224] }\n}'),
-        good=spec(model='model m {\n  onnx: "zoo:resnet50"\n  input "gpu_0/data_0" { shape: [batch, 3, 256, 256] }\n}'),
+        good=spec(model='model m {\n  onnx: "zoo:resnet50"\n  input "gpu_0/data_0" { shape: [batch, 3, 224, 224] }\n}'),
     ),
     Code(
         "AS610",
