@@ -20,7 +20,9 @@ SYSTEM = {
     "local-mem-bw": 1600,
 }
 LISTS = [key for key in SYSTEM if key.endswith("-implementation")]
-TYPES = {"COLL": "COMM_COLL", "SEND": "COMM_SEND", "RECV": "COMM_RECV"}
+TYPES = {
+    "COLL": "COMM_COLL", "SEND": "COMM_SEND", "RECV": "COMM_RECV", "LOAD": "MEM_LOAD", "STORE": "MEM_STORE",
+}  # fmt: skip
 COLLECTIVES = (
     "ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER",
     "REDUCE_SCATTER_BLOCK", "BARRIER",

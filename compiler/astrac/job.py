@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
@@ -107,7 +108,7 @@ class Machine:
     memory: RemoteMemory = RemoteMemory()
     queues: int = 1
 
-    @property
+    @cached_property
     def npus(self) -> int:
         """The number of ranks: the product of the dimensions."""
         return prod(dimension.size for dimension in self.dimensions)
@@ -287,9 +288,11 @@ class Job:
 
     def axis(self, name: str) -> Axis:
         """By name; `rank` is the whole rank number."""
-        if name == "rank":
-            return Axis("rank", 1, self.machine.npus)
-        return next(axis for axis in self.axes if axis.name == name)
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Axis]:
+        return {axis.name: axis for axis in (*self.axes, Axis("rank", 1, self.machine.npus))}
 
     def ranks(self, members: RankClass) -> Iterator[int]:
         """Those of a class, box by box, ascending in each."""

@@ -57,7 +57,7 @@ def _read(reading: Reading, ranks: Mapping[Path, Sequence[int]], backend: str) -
     if reading.machine is not None:
         yield from _surplus(reading.files, reading.machine.npus, ranks.get(reading.files.workload, ()))
     yield from _unmodelled(reading)
-    if reading.job is None:
+    if reading.job is None or has_errors(reading.diagnostics):
         return
     customs, found = _customs(reading)
     yield from found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac.diagnostics import diagnostic
 from astrac.job import Receive, Send
@@ -33,11 +32,14 @@ class _Message(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """Of all messages: how many are sent and received, and the first node that does."""
+    """The nodes that send and receive each message."""
 
-    sent: Counter[_Message]
-    received: Counter[_Message]
-    first: dict[tuple[bool, _Message], Send | Receive]
+    sent: dict[_Message, list[Send]]
+    received: dict[_Message, list[Receive]]
+
+    def unsent(self, message: _Message) -> int:
+        """How many more of a message are received than sent."""
+        return len(self.received.get(message, ())) - len(self.sent.get(message, ()))
 
 
 def messages(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -86,32 +88,37 @@ def _aborting(evidence: Evidence, talk: dict[int, list[Send | Receive]]) -> Iter
 
 
 def _ends(job: Job, talk: dict[int, list[Send | Receive]]) -> _Ends:
-    sent: Counter[_Message] = Counter()
-    received: Counter[_Message] = Counter()
-    first: dict[tuple[bool, _Message], Send | Receive] = {}
+    sent: dict[_Message, list[Send]] = {}
+    received: dict[_Message, list[Receive]] = {}
     axes = {axis.name: axis for axis in (*job.axes, job.axis("rank"))}
+    alike = {number: _alike(ops) for number, ops in talk.items()}
     for rank, number in _ranks(job):
-        for op in talk[number]:
-            peer = axes[op.axis].peer(rank, op.offset)
-            sends = isinstance(op, Send)
-            message = _Message(*((rank, peer) if sends else (peer, rank)), op.tag % TAGS, op.bytes)
-            (sent if sends else received)[message] += 1
-            first.setdefault((sends, message), op)
-    return _Ends(sent, received, first)
+        for (kind, axis, offset, tag, size), ops in alike[number].items():
+            peer = axes[axis].peer(rank, offset)
+            if kind is Send:
+                sent.setdefault(_Message(rank, peer, tag, size), []).extend(ops)
+            else:
+                received.setdefault(_Message(peer, rank, tag, size), []).extend(ops)
+    return _Ends(sent, received)
+
+
+def _alike(ops: list[Send | Receive]) -> dict[tuple[type, str, int, int, int], list[Any]]:
+    """The messages of a program that match each other."""
+    found: dict[tuple[type, str, int, int, int], list[Any]] = {}
+    for op in ops:
+        found.setdefault((type(op), op.axis, op.offset, op.tag % TAGS, op.bytes), []).append(op)
+    return found
 
 
 def _in_vain(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
     """Receives that no send matches, with the send that was probably meant."""
-    missing = [
-        (message, count - ends.sent[message]) for message, count in ends.received.items() if count > ends.sent[message]
-    ]
+    missing = [message for message in ends.received if ends.unsent(message) > 0]
     spare: dict[tuple[int, int], list[_Message]] = {}
-    if missing:
-        for message, count in ends.sent.items():
-            if count > ends.received[message]:
-                spare.setdefault((message.source, message.destination), []).append(message)
-    for message, _ in sorted(missing)[:MAX_FINDINGS]:
-        op = ends.first[False, message]
+    for message in ends.sent if missing else ():
+        if ends.unsent(message) < 0:
+            spare.setdefault((message.source, message.destination), []).append(message)
+    for message in sorted(missing)[:MAX_FINDINGS]:
+        op = ends.received[message][0]
         hints = [_meant(message, other) for other in spare.get((message.source, message.destination), ())[:1]]
         wanted = f"{message.bytes:,} B with tag {op.tag} from rank {message.source}"
         text = f"rank {message.destination} waits for {wanted} ({node(op)}), which nobody sends"
@@ -125,12 +132,11 @@ def _meant(wanted: _Message, sent: _Message) -> str:
 
 
 def _advice(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
-    unread = [message for message, count in ends.sent.items() if count > ends.received[message]]
-    matched = any(count > ends.sent[message] for message, count in ends.received.items())
-    if unread and not matched:
+    unread = [message for message in ends.sent if ends.unsent(message) < 0]
+    if unread and not any(ends.unsent(message) > 0 for message in ends.received):
         first = min(unread)
         more = f", and so {len(unread) - 1} others" if len(unread) > 1 else ""
-        sent = f"what rank {first.source} sends in {node(ends.first[True, first])}"
+        sent = f"what rank {first.source} sends in {node(ends.sent[first][0])}"
         text = f"rank {first.destination} does not receive {sent}{more}"
         yield diagnostic("AS871", text, evidence.of_rank(first.source))
     yield from _corners(evidence, ends)
@@ -164,7 +170,7 @@ def _corners(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
     if first is not None:
         more = f", and so {crossing - 1} others" if crossing > 1 else ""
         text = (
-            f"{node(ends.first[True, first])} sends from rank {first.source} to rank {first.destination}, across "
+            f"{node(ends.sent[first][0])} sends from rank {first.source} to rank {first.destination}, across "
             f"several dimensions, and pays for the first only{more}"
         )
         yield diagnostic("AS867", text, evidence.of_rank(first.source))

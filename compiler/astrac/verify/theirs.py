@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Label, diagnostic, has_errors
 from astrac.job import Compute, Receive, Send
-from astrac.player import UNIT, play
 from astrac.verify.collectives import collectives
 from astrac.verify.evidence import node, programs_of
 from astrac.verify.machines import machines
 from astrac.verify.messages import aborting, messages
 from astrac.verify.nodes import nodes
 from astrac.verify.ours import charged
+from astrac.verify.playing import ends, played
 from astrac.verify.sequences import sequences
 from astrac.verify.structure import structure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from astrac.diagnostics import Diagnostic
     from astrac.source import Span
     from astrac.verify.evidence import Evidence
@@ -35,7 +33,7 @@ def verify_read(evidence: Evidence) -> tuple[Diagnostic, ...]:
         if not (replay and check in _SILENT_IN_REPLAY):
             found += check(evidence)
     if not has_errors(found):
-        found += _played(evidence)
+        found += played(evidence)
         found += charged(evidence.job, lambda: evidence.at("system", "/preferred-dataset-splits"))
     return tuple(found)
 
@@ -59,21 +57,7 @@ def verify_algorithm(evidence: Evidence, place: Span) -> tuple[Diagnostic, ...]:
                 return (diagnostic("AS785", message, evidence.of(number), Label(place, "named here")),)
     found = [*structure(evidence), *messages(evidence)]
     if not has_errors(found):
-        playback = play(evidence.job, cost=UNIT)
-        if playback.fails is not None and "not known" not in playback.fails:
-            message = f"the custom collective does not end: {playback.fails}"
-            found.append(diagnostic("AS785", message, place))
+        reason = ends(evidence.job)
+        if reason is not None:
+            found.append(diagnostic("AS785", f"the custom collective does not end: {reason}", place))
     return tuple(found)
-
-
-def _played(evidence: Evidence) -> Iterator[Diagnostic]:
-    """AS776 when the simulator would not come to an end; AS870 when nobody can tell at a sane cost."""
-    exact = evidence.exact and evidence.backend != "ns3"
-    playback = play(evidence.job) if exact else play(evidence.job, cost=UNIT)
-    if playback.fails is None:
-        return
-    if "not known" in playback.fails:
-        message = f"whether the run ends could not be found out: {playback.fails}"
-        yield diagnostic("AS870", message, evidence.at("system"))
-    else:
-        yield diagnostic("AS776", f"the run does not end well: {playback.fails}", evidence.at("system"))

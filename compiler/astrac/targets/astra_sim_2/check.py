@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from astrac.diagnostics import Diagnosed, diagnostic
+from astrac.diagnostics import Diagnosed, diagnostic, has_errors
 from astrac.job import AxisGroup, Collective, ListedGroup, Receive, Send
 from astrac.source import Source
 from astrac.targets.astra_sim_2 import groups, keys
@@ -47,7 +47,7 @@ def read_back(job: Job, texts: Mapping[str, str], numbering: groups.Numbering, t
 
 
 def _accepted(name: str, result: Result[T]) -> T:
-    if result.value is None:
+    if result.value is None or has_errors(result.diagnostics):
         message = result.diagnostics[0].message
         raise Diagnosed(diagnostic("AS911", f"`{name}`: {message}"))
     return result.value

@@ -143,6 +143,9 @@ class Decoder:
     _sets: dict[int, frozenset[int]] = field(default_factory=dict)
     _source: Source = field(default_factory=lambda: Source(""))
 
+    def __post_init__(self) -> None:
+        self._ranks = Axis("rank", 1, self.machine.npus)
+
     def trace(self, data: bytes, rank: int, source: Source) -> Result[Trace]:
         """The trace of a rank, or AS706 for what is no trace, AS707 for nodes, AS714 for groups."""
         self._source = source
@@ -278,10 +281,10 @@ class Decoder:
         if node.integer(mine, rank) != rank:
             raise node.refused(f"has `{mine}` {node.integer(mine)} in the trace of rank {rank}")
         peer = node.integer(other)
-        if peer >= self.machine.npus:
-            raise node.refused(f"has `{other}` {peer}: there are {self.machine.npus} NPUs")
+        if peer >= self._ranks.size:
+            raise node.refused(f"has `{other}` {peer}: there are {self._ranks.size} NPUs")
         named = None if self.names is None else self.names.peer(rank, peer)
-        axis, offset = named or ("rank", Axis("rank", 1, self.machine.npus).offset(peer - rank))
+        axis, offset = named or ("rank", self._ranks.offset(peer - rank))
         message: type[Send | Receive] = Send if kind is Send else Receive
         return message(
             axis=axis, offset=offset, bytes=node.integer("comm_size"), tag=node.integer("comm_tag") % 2**32, **common
