@@ -60,11 +60,15 @@ def _draft(files: Files, copier: Copier, findings: list[Diagnostic]) -> Draft:
             message = f"{quoted(item.key_text)} is no key at top level"
             hints = did_you_mean(item.key_text, kinds) or ("keys at top level pick a block: `hardware: h100_sxm`",)
             findings.append(diagnostic("AS401", message, item.key_span, hints=hints))
-    lets = [item for file in (files.root, *files.used) for item in file.items if isinstance(item, syntax.Let)]
+    lets: dict[str, syntax.Let] = {}
+    for file in (files.root, *files.used):
+        for let in file.items:
+            if isinstance(let, syntax.Let):
+                lets.setdefault(let.name.text, let)
     used = named(item for file in files.used for item in file.items)
     return Draft(
         file=files.root,
-        lets={let.name.text: let for let in reversed(lets)},
+        lets=lets,
         used={key: copier.block(block) for key, block in used.items()},
         blocks=tuple(copier.block(item) for item in items if isinstance(item, syntax.Block)),
         picks={item.key_text: item for item in attributes if item.key_text in kinds},
