@@ -169,6 +169,11 @@ GRAPHS = {
         [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("h", 2, 4)],
         [node("MatMul", ["h", "w"], ["o"], "mm"), node("Identity", ["c"], ["d"])],
         [value("d", dtype=TensorProto.BOOL), value("o", 2, 4)]))], [weight("w", 4, 4)]), {"bind": {"n": 3}}, [("MatMul", "4x4", 16, 96)]),
+    "loop that grows": (model([value("x", 2, 4)], [node("Loop", ["n", "", "x"], ["h"], "loop", body=body(
+        [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("g", None, 4)],
+        [node("Concat", ["g", "g"], ["o"], "twice", axis=0), node("Identity", ["c"], ["d"])],
+        [value("d", dtype=TensorProto.BOOL), value("o", None, 4)])), linear(4, 3)[0]], [ints("n", 2, scalar=True), weight("w", 4, 3)], "y h"), {},
+        [("MatMul", "4x3", 12, 24)]),
     # Odd files.
     "no layers": (model([X], chain(("Relu",))), {}, []),
 }  # fmt: skip
@@ -204,6 +209,7 @@ REFUSED = {
     "operands that do not fit": ("AS611", "`mm` (MatMul)", model([X], [linear(5, 3)[0]], [weight("w", 5, 3)]), {}),
     "circle": ("AS611", "depends on its own result", model([X], [node("Add", ["x", "b"], ["a"], "a"), node("Relu", ["a"], ["b"], "b")], output="b"), {}),
     "nothing makes it": ("AS611", "reads `z`, which nothing makes", model([X], [node("Relu", ["z"], ["y"], "r")]), {}),
+    "operator that cannot be": ("AS611", "impossible operator", model([X], [node("Loop:end", ["x"], ["y"])]), {}),
     "made twice": ("AS611", "`y` is made twice", model([X], [node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"], "b")]), {}),
     "function that calls itself": ("AS611", "calls itself", model([X], [node("F", ["x"], ["y"], domain="local")],
         functions=[function("F", ["a"], ["b"], [node("F", ["a"], ["b"], domain="local")])]), {}),

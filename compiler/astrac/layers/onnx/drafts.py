@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from astrac.layers.onnx import weights as tracing
 from astrac.layers.onnx.facts import Inconsistent, Site, elements
+from astrac.layers.onnx.flat import MARKERS
 from astrac.layers.onnx.infer import MISFIT, TRIPPED, BadNode
 from astrac.layers.onnx.operators import Keep, Kind, Operator, operator, vector_flops
 from astrac.layers.onnx.weights import BUFFER, Flow, Origin, parameters
@@ -50,7 +51,7 @@ class Draft:
         products, flops: None while a shape is unknown.
         doubtful: whether its weight may be a fixed table that nothing tells from a trained one.
         frozen: its scale and shift are constant, since the next node scales and shifts again.
-        folded: names of nodes that became part of it.
+        learns: whether it, or anything before it, trains.
     """
 
     node: Node
@@ -81,8 +82,7 @@ class Drafts:
     Attributes:
         rows: in topological order.
         stored: every tensor that may be a weight.
-        shapes: elements of every activation by its storage.
-        unknown: operators that no row knows, with the first node of each and how many there are.
+        unknown: operators that the table does not know, with their nodes.
     """
 
     rows: list[Draft]
@@ -120,7 +120,7 @@ class _Drafter:
         """One node that depends on data."""
         flows = self.flows
         data = [name for name in node.inputs if flows[name] is None]
-        if ":" in node.op:
+        if node.op in MARKERS:
             self.pass_on(node, data)
             return
         row = operator(node.domain, node.op)
@@ -226,21 +226,16 @@ class _Drafter:
         """A constant of several axes: positions that are added, or a norm's scale over several axes; no square mask."""
         assert shape is not None
         maker = self.maker.get(data[0]) if data else None
-        if node.op in ("Mul", "Div"):
-            return maker is not None and (
-                maker.node.op == "Div" or (maker.row.keep is Keep.INPUTS and maker.row.weights != ())
-            )
-        return not (len(wide) == 2 and shape[-1] == shape[-2])
+        if node.op not in ("Mul", "Div"):
+            return not (len(wide) == 2 and shape[-1] == shape[-2])
+        if maker is None:
+            return False
+        return maker.node.op == "Div" or (maker.row.keep is Keep.INPUTS and maker.row.weights != ())
 
     def freeze_before(self, node: Node, data: list[str]) -> None:
         """Caffe's pair: a normalisation whose own scale and shift are one and zero, then a scale that trains."""
-        maker = self.maker.get(data[0]) if data else None
-        if (
-            node.op == "Mul"
-            and maker is not None
-            and maker.node.op == "BatchNormalization"
-            and self.is_read_once(data[0])
-        ):
+        maker = self.maker.get(data[0]) if data and node.op == "Mul" else None
+        if maker is not None and maker.node.op == "BatchNormalization" and self.is_read_once(data[0]):
             maker.frozen = True
 
     def is_read_once(self, name: str) -> bool:
@@ -277,10 +272,9 @@ def _per_channel(shape: Shape, maker: Draft) -> bool:
     result = maker.site.output()
     if not shape or not result or None in shape:
         return False
-    axis = 1 if "Conv" in maker.node.op else None
-    if axis is not None:
+    if "Conv" in maker.node.op:
         aligned = (1,) * (len(result) - len(shape)) + shape
-        return all(extent == (result[1] if index == axis else 1) for index, extent in enumerate(aligned))
+        return all(extent == (result[1] if axis == 1 else 1) for axis, extent in enumerate(aligned))
     core = shape
     while len(core) > 1 and core[0] == 1:
         core = core[1:]

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 ENDIF = "If:end"
 LOOP, ENDLOOP, SCAN, ENDSCAN = "Loop:begin", "Loop:end", "Scan:begin", "Scan:end"
-"""Operators of the marker nodes; a colon cannot be part of an operator's name."""
+"""Operators of the marker nodes, which stand where a body begins and where control ends."""
+
+MARKERS = frozenset({ENDIF, LOOP, ENDLOOP, SCAN, ENDSCAN})
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def infer(flat: Flat, inputs: Mapping[str, Value], numbers: Mapping[str, int], s
         Shapes, types and small numbers. Raises `BadNode` for a node that contradicts itself.
     """
     carried: dict[str, Value] = {}
-    for _ in range(_ROUNDS):
+    for attempt in range(_ROUNDS):
         facts = Facts(flat.constants)
         for name, item in flat.constants.items():
             facts.note(name, Value(item.shape, item.dtype))
@@ -60,6 +60,8 @@ def infer(flat: Flat, inputs: Mapping[str, Value], numbers: Mapping[str, int], s
         if not changed:
             break
         carried.update(changed)
+        if attempt == _ROUNDS - 2:  # loops within loops that go on changing: nothing is known of what they carry
+            carried = {name: UNKNOWN for node in flat.nodes if node.op in (LOOP, SCAN) for name in node.outputs}
     return facts
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.layers.graph import Attribute, Constant, Function, Graph, Node, Reference, Signature
-from astrac.layers.onnx.flat import ENDIF, ENDLOOP, ENDSCAN, LOOP, SCAN, Region
+from astrac.layers.onnx.flat import ENDIF, ENDLOOP, ENDSCAN, LOOP, MARKERS, SCAN, Region
 from astrac.layers.onnx.names import CALL, shown
 from astrac.layers.onnx.order import Circle, ordered
 
@@ -102,6 +102,8 @@ class Splicer:
         """The node itself, or what stands for it."""
         if self.functions and (node.domain, node.op) in self.functions:
             self.call(node, self.functions[node.domain, node.op], place)
+        elif node.op in MARKERS:
+            raise self.error(f"`{shown(node)}` has the impossible operator `{node.op}`")
         elif node.op in _CONTROL and node.domain == "":
             _CONTROL[node.op](self, node, scope, place)
         elif node.op == "Constant" and node.domain == "":
