@@ -1,8 +1,7 @@
-# ruff: noqa: T201
 """Our shape rules against onnx's own operator tests: `PYTHONPATH=compiler python tests/bench/check_onnx_shapes.py`.
 
-onnx ships some 1,900 tests of single operators with numbers in and out. Every result whose shape we infer must have that
-shape and type; results that only a run could tell may stay unknown. Exits with 1 when one differs.
+onnx ships some 1,900 tests of single operators with numbers in and out. Every result whose shape we infer must have
+that shape and type; results that only a run could tell may stay unknown. Exits with 1 when one differs.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from astrac.layers.graph import Constant
 from astrac.layers.onnx.decode import decode
 from astrac.layers.onnx.facts import Value
@@ -29,9 +29,6 @@ SMALL = 16
 """Elements up to which an input is given as a constant: it may be a shape, axes or scales."""
 
 NUMPY_HAS_NONE = ("float8", "float4", "bfloat16", "int4", "uint4", "int2", "uint2", "string")
-
-KNOWN_OF_ONNX = {"STFT"}
-"""Rare operators whose shapes are onnx's own inference, which contradicts onnx's own tests."""
 
 
 def constants(flat: Flat, arrays: list[Any]) -> dict[str, Constant]:
@@ -66,8 +63,7 @@ def verdicts(case: Any) -> list[str]:
         if value.shape is None or None in value.shape:
             found.append("unknown")
         elif value.shape != result.shape or (exact and value.dtype != str(result.dtype)):
-            operators = {node.op for node in flat.nodes}
-            found.append("of onnx" if operators & KNOWN_OF_ONNX else "wrong")
+            found.append("wrong")
             print(f"{case.name}: {value.dtype} {value.shape}, should be {result.dtype} {result.shape}")
         else:
             found.append("right")
@@ -77,7 +73,7 @@ def verdicts(case: Any) -> list[str]:
 def main() -> int:
     """Counts of all verdicts."""
     warnings.simplefilter("ignore")  # onnx computes its expected numbers when its tests are collected
-    from onnx.backend.test.case.node import collect_testcases  # noqa: PLC0415
+    from onnx.backend.test.case.node import collect_testcases
 
     counts = Counter(verdict for case in collect_testcases(None) if case.model for verdict in verdicts(case))
     print(", ".join(f"{count:,} {verdict}" for verdict, count in sorted(counts.items())))

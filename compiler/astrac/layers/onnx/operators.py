@@ -294,6 +294,7 @@ OPERATORS: dict[str, Operator] = {
     "EyeLike": replace(_RARE, kind=Kind.SHAPE),
     # How many there are shows at run time only.
     **_rows("NonZero NonMaxSuppression Unique Compress", Operator(extents.unknown, flops=1)),
+    "STFT": Operator(spatial.stft, auxiliary=(1, 2, 3), flops=spatial.stft_flops),
     # Rare ones: shapes by onnx's own inference.
     **_rows("GridSample RoiAlign MaxRoiPool MaxUnpool Col2Im AffineGrid CenterCropPad", replace(_RARE, flops=11)),
     **_rows(

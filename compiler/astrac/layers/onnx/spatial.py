@@ -145,3 +145,24 @@ def _blocks(site: Site, *, grow: bool) -> Values:
         return like(site, (batch, None if channels is None else channels // block**2, *spread))
     spread = [None if extent is None else extent // block for extent in space]
     return like(site, (batch, None if channels is None else channels * block**2, *spread))
+
+
+def stft(site: Site) -> Values:
+    """Frames of the signal, then frequencies (half of them and one by default), then real and imaginary part."""
+    signal, window, step, length = site.shape(), site.shape(2), site.data(1), site.data(3)
+    frame = length[0] if length else window[0] if window else None
+    frames = None
+    if signal and signal[1] is not None and frame is not None and step and step[0] > 0:
+        frames = (signal[1] - frame) // step[0] + 1
+    bins = None if frame is None else frame // 2 + 1 if site.number("onesided", 1) else frame
+    return like(site, (signal[0] if signal else None, frames, bins, 2))
+
+
+def stft_flops(site: Site) -> int | None:
+    """A fast Fourier transform of N points takes 5 N log2 N operations, as all benchmarks count them."""
+    shape = site.output()
+    if shape is None or None in shape:
+        return None
+    batch, frames, bins, _ = shape
+    points = 2 * (bins - 1) if site.number("onesided", 1) else bins  # type: ignore[operator]
+    return batch * frames * 5 * points * max(points.bit_length() - 1, 1)  # type: ignore[operator, union-attr]
