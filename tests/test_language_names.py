@@ -103,8 +103,8 @@ def test_files_that_use_each_other_in_a_long_row(files):
 
 def test_scalars_replace_blocks_merge_new_blocks_are_outermost():
     text = (
-        POD
-        + "topology more from pod { ring spine { size: 2, bandwidth: 1 GB/s, latency: 1 us }, switch rail { size: 16 } }"
+        POD + "topology more from pod {\n"
+        "  ring spine { size: 2, bandwidth: 1 GB/s, latency: 1 us }, switch rail { size: 16 }\n}\n"
     )
     (document,) = documents(text)
     more = document.library[1]["dimensions"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from astrac import syntax
@@ -97,15 +98,16 @@ class _Writer:
             body.rows.append(_Row([indent + _text(comment)], line, line))
 
     def _flush(self, group: list[Node], body: _Body, indent: str) -> None:
-        """Writes the nodes of one source line: on one line if that fits, else each on its own."""
-        flat = [self._flat(node) for node in group]
-        joined = indent + ", ".join(text or "" for text in flat)
-        if group and None not in flat and len(joined) <= WIDTH:
-            body.rows.append(_Row([joined], self._line(group[0].span.start), self._line(group[-1].span.end)))
-        else:
-            for node, text in zip(group, flat, strict=True):
-                fits = text is not None and len(indent) + len(text) <= WIDTH
-                lines = [indent + (text or "")] if fits else self._broken(node, indent)
+        """Writes the nodes of one source line: as many on one line as can be, if they fit, else each on its own."""
+        for flat, run in groupby(group, key=lambda node: self._flat(node) is not None):
+            nodes = list(run)
+            joined = indent + ", ".join(map(_flat, nodes))
+            if flat and len(joined) <= WIDTH:
+                body.rows.append(_Row([joined], self._line(nodes[0].span.start), self._line(nodes[-1].span.end)))
+                continue
+            for node in nodes:
+                fits = flat and len(indent) + len(_flat(node)) <= WIDTH
+                lines = [indent + _flat(node)] if fits else self._broken(node, indent)
                 body.rows.append(_Row(lines, self._line(node.span.start), self._line(node.span.end)))
         group.clear()
 
