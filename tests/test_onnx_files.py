@@ -144,6 +144,19 @@ def test_tables_agree():
     assert "parameters   138.4 M (138,357,544)" in table.render(found, "text")
 
 
+def test_bytes_are_those_of_the_training():
+    # x[2, 4] @ w[4, 3] + b[3]: weights and activations in 2 bytes, gradients in 4.
+    data = model([value("x", 2, 4)], [node("Gemm", ["x", "w", "b"], ["y"], "fc")], [weight("w", 4, 3), weight("b", 3)])
+    found, widths = read_model("m", data).value, table.ElementBytes(2, 4, 2)
+    row = json.loads(table.render(found, "json", widths=widths))["layers"][0]
+    assert row["bytes_moved"] == {
+        "forward": 2 * (8 + 15 + 6), "input_gradient": 0, "weight_gradient": 2 * (8 + 6) + 4 * 15,
+    }  # fmt: skip
+    assert (row["kept_bytes"], row["weight_bytes"]) == (16, 48)
+    plain = json.loads(table.render(found, "json"))["layers"][0]
+    assert plain["bytes_moved"]["forward"] == 4 * (8 + 15 + 6)
+
+
 def test_weights_only_counts_that_tensor_alone():
     found = read_model("vgg16", "zoo:vgg16").value
     data = json.loads(table.render(found, "json", weights_only=True))

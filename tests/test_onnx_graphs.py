@@ -102,6 +102,7 @@ GRAPHS = {
         [weight(name, 4) for name in "sbmv"]), {}, [("BatchNormalization", "4", 8, 0)]),
     "Gemm with a scalar": (model([X], chain(("Gemm", "w", "c")), [weight("w", 4, 3), weight("c")]), {}, [("Gemm", "4x3", 12, 24)]),
     "MatMul of one column": (model([X], chain(("MatMul", "w"), ("Add", "b")), [weight("w", 4, 1), weight("b", 1)]), {}, [("MatMul", "4x1", 5, 8)]),
+    "PRelu of a scalar": (model([X], chain(("PRelu", "a")), [weight("a")]), {}, [("PRelu", "", 1, 0)]),
     "PRelu of one number": (model([X], chain(("PRelu", "a")), [weight("a", 1)]), {}, [("PRelu", "1", 1, 0)]),
     "scale of a norm over several axes": (model([value("x", 1, 2, 3, 4)], [node("Conv", ["x", "w"], ["v0"], "conv"),
            node("ReduceMean", ["v0"], ["mu"], axes=[1, 2, 3]), node("Sub", ["v0", "mu"], ["d"]), node("Mul", ["d", "d"], ["q"]),

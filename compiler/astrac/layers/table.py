@@ -6,12 +6,12 @@ import csv
 import io
 import json
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from astrac.model import Layer, Model, stored_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from astrac.model import Tensor
 
@@ -23,6 +23,18 @@ COLUMNS = ("layer", "op", "weight_shape", "params", "dtype", "weight_bytes", "ma
 
 ELEMENTWISE = frozenset({"Add", "Sub", "Sum", "Mul", "Div", "PRelu", "Concat"})
 """Operators whose trained operand is no matrix, whatever its extents."""
+
+
+class ElementBytes(NamedTuple):
+    """How a spec trains: bytes an element of weights, their gradients, and activations."""
+
+    weights: int
+    gradients: int
+    activations: int
+
+
+_MANY = 4000
+"""Rows from which a comparison goes by names too: thousands of equal rows take a matcher for ever."""
 
 
 def rows(model: Model, *, weights_only: bool = False, all_rows: bool = False) -> tuple[Layer, ...]:
@@ -66,12 +78,27 @@ def cells(layer: Layer, *, weights_only: bool = False) -> tuple[Cell, ...]:
     )
 
 
-def render(model: Model, form: str, *, weights_only: bool = False, all_rows: bool = False) -> str:
-    """The table as `text`, `csv` or `json`, with a last newline."""
-    return _FORMS[form](model, rows(model, weights_only=weights_only, all_rows=all_rows), weights_only)
+def render(
+    model: Model,
+    form: str,
+    *,
+    weights_only: bool = False,
+    all_rows: bool = False,
+    widths: ElementBytes | None = None,
+) -> str:
+    """The table as `text`, `csv` or `json`, with a last newline.
+
+    `widths` prices traffic and kept activations as a spec trains; without, they have the types that the file stores.
+    """
+    shown = rows(model, weights_only=weights_only, all_rows=all_rows)
+    if form == "csv":
+        return _csv(shown, weights_only=weights_only)
+    if form == "json":
+        return _json(model, shown, widths, weights_only=weights_only)
+    return _text(model, shown, widths, weights_only=weights_only)
 
 
-def _csv(model: Model, shown: Sequence[Layer], weights_only: bool) -> str:  # noqa: ARG001 - one of three renderers
+def _csv(shown: Sequence[Layer], *, weights_only: bool) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -79,25 +106,27 @@ def _csv(model: Model, shown: Sequence[Layer], weights_only: bool) -> str:  # no
     return out.getvalue()
 
 
-def _json(model: Model, shown: Sequence[Layer], weights_only: bool) -> str:
+def _json(model: Model, shown: Sequence[Layer], widths: ElementBytes | None, *, weights_only: bool) -> str:
     names = [layer.name for layer in model.layers]
-    layers = [record(layer, names, weights_only=weights_only) for layer in shown]
+    layers = [record(layer, names, widths, weights_only=weights_only) for layer in shown]
     content = {
         "model": model.name,
         "batch": model.batch,
         "digest": model.digest,
         "layers": layers,
-        "totals": totals(model, shown, weights_only=weights_only),
+        "totals": totals(model, shown, widths, weights_only=weights_only),
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def record(layer: Layer, names: Sequence[str], *, weights_only: bool = False) -> Record:
-    """The row as JSON has it: the columns, then tensors, work, traffic and edges in the file's own types."""
+def record(
+    layer: Layer, names: Sequence[str], widths: ElementBytes | None = None, *, weights_only: bool = False
+) -> Record:
+    """The row as JSON has it: the columns, then tensors, work, traffic and edges."""
     first = dict(zip(COLUMNS, cells(layer, weights_only=weights_only), strict=True))
-    activation = layer.data_type
-    read, written = stored_bytes(layer.input_elements, activation), stored_bytes(layer.output_elements, activation)
-    weight = _weight_traffic(layer)
+    read, written = (_activation_bytes(layer, count, widths) for count in (layer.input_elements, layer.output_elements))
+    weight = _weight_traffic(layer, None if widths is None else widths.weights)
+    gradient = _weight_traffic(layer, None if widths is None else widths.gradients)
     trains = layer.trainable and (layer.weight is not None or layer.bias is not None)
     return {
         **first,
@@ -117,28 +146,35 @@ def record(layer: Layer, names: Sequence[str], *, weights_only: bool = False) ->
         "bytes_moved": {
             "forward": read + weight + written,
             "input_gradient": written + weight + read if layer.input_gradient else 0,
-            "weight_gradient": read + written + weight if trains else 0,
+            "weight_gradient": read + written + gradient if trains else 0,
         },
-        "activation_type": activation,
+        "activation_type": layer.data_type,
         "input_elements": layer.input_elements,
         "output_elements": layer.output_elements,
         "kept_elements": layer.kept_elements,
-        "kept_bytes": stored_bytes(layer.kept_elements, activation),
+        "kept_bytes": _activation_bytes(layer, layer.kept_elements, widths),
         "input_gradient": layer.input_gradient,
         "inputs": [names[index] for index in layer.inputs],
         "runs": layer.runs,
     }
 
 
-def _weight_traffic(layer: Layer) -> int:
-    """Bytes of trained tensors that one pass reads: of a table only the rows that it selects."""
+def _activation_bytes(layer: Layer, elements: int, widths: ElementBytes | None) -> int:
+    return stored_bytes(elements, layer.data_type) if widths is None else elements * widths.activations
+
+
+def _weight_traffic(layer: Layer, width: int | None) -> int:
+    """Bytes of trained tensors that one pass reads or writes: of a table only the rows that it selects."""
     tensors = [tensor for tensor in (layer.weight, layer.bias, *layer.others) if tensor is not None]
     if layer.weight_reads is not None and layer.weight is not None:
-        return stored_bytes(layer.weight_reads, layer.weight.dtype)
-    return sum(tensor.bytes for tensor in tensors)
+        stored = stored_bytes(layer.weight_reads, layer.weight.dtype)
+        return stored if width is None else layer.weight_reads * width
+    return sum(tensor.bytes if width is None else tensor.elements * width for tensor in tensors)
 
 
-def totals(model: Model, shown: Iterable[Layer], *, weights_only: bool = False) -> dict[str, int]:
+def totals(
+    model: Model, shown: Iterable[Layer], widths: ElementBytes | None = None, *, weights_only: bool = False
+) -> dict[str, int]:
     """Sums over the model; with `weights_only` parameters and their bytes are those of the matrices shown.
 
     `params` counts tied weights once, `file_params` as the file stores them, `trainable_params` without frozen ones.
@@ -161,19 +197,19 @@ def totals(model: Model, shown: Iterable[Layer], *, weights_only: bool = False) 
         "vector_flops": sum(layer.vector_flops for layer in running),
         "activation_elements": sum(layer.output_elements for layer in running),
         "kept_elements": sum(layer.kept_elements for layer in running),
-        "kept_bytes": sum(stored_bytes(layer.kept_elements, layer.data_type) for layer in running),
+        "kept_bytes": sum(_activation_bytes(layer, layer.kept_elements, widths) for layer in running),
         "state_elements": sum(layer.state_elements for layer in running),
         "layers": len(model.layers),
     }
 
 
-def _text(model: Model, shown: Sequence[Layer], weights_only: bool) -> str:
+def _text(model: Model, shown: Sequence[Layer], widths: ElementBytes | None, *, weights_only: bool) -> str:
     head = ("layer", "operator", "weight", "parameters", "type", "bytes", "MACs")
     body = [
         tuple(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells(layer, weights_only=weights_only))
         for layer in shown
     ]
-    return "\n".join([*_columns([head, *body]), "", *summary(model, shown, weights_only=weights_only)]) + "\n"
+    return "\n".join([*_columns([head, *body]), "", *summary(model, shown, widths, weights_only=weights_only)]) + "\n"
 
 
 def _columns(table: Sequence[tuple[str, ...]]) -> list[str]:
@@ -189,9 +225,11 @@ def _columns(table: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def summary(model: Model, shown: Iterable[Layer], *, weights_only: bool = False) -> list[str]:
+def summary(
+    model: Model, shown: Iterable[Layer], widths: ElementBytes | None = None, *, weights_only: bool = False
+) -> list[str]:
     """The model as people know it, one line a fact."""
-    sums = totals(model, shown, weights_only=weights_only)
+    sums = totals(model, shown, widths, weights_only=weights_only)
     backward = (scaled(sums["input_gradient_flops"]), scaled(sums["weight_gradient_flops"]))
     lines = [
         f"parameters   {scaled(sums['params'])} ({sums['params']:,})",
@@ -226,7 +264,8 @@ def compare(first: Model, second: Model) -> str:
         ratio = f"{theirs[key] / value:.4g}" if value else "-" if theirs[key] else "1"
         table.append((key.replace("_", " "), f"{value:,}", f"{theirs[key]:,}", ratio))
     lines = [*_left(table), ""]
-    keys = [[cells(layer)[1:] for layer in layers] for layers in (mine, yours)]
+    named = len(mine) + len(yours) > _MANY
+    keys = [[cells(layer)[0 if named else 1 :] for layer in layers] for layers in (mine, yours)]
     matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
     for tag, start, end, from_, to in matcher.get_opcodes():
         if tag == "equal":
@@ -251,6 +290,3 @@ def _left(table: Sequence[tuple[str, ...]]) -> list[str]:
 def _line(layer: Layer) -> str:
     name, op, extents, params, _, _, macs = cells(layer)
     return f"{name}  {op}  {extents or '-'}  {params:,} parameters  {macs:,} MACs"
-
-
-_FORMS: dict[str, Callable[[Model, Sequence[Layer], bool], str]] = {"csv": _csv, "json": _json, "text": _text}

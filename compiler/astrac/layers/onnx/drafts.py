@@ -171,18 +171,17 @@ class _Drafter:
             for index in indices:
                 if index < len(node.inputs):
                     found = parameters(self.flows.get(node.inputs[index]), self.stored, bias=bias)
-                    group += [origin for origin in found if self.is_trained(origin, node.inputs[index])]
+                    trained = [origin for origin in found if self.is_trained(origin, node.inputs[index])]
+                    group += [origin for origin in trained if not (bias and not self.stored[origin.root].shape)]
         if row.table and row.kind is Kind.MOVE and made.weights and not self.is_embedding(node, made.weights[0]):
             made.weights.clear()
         if row.any_constant and learned_before:
             self.constant_operand(made, data)
 
     def is_trained(self, origin: Origin, used: str) -> bool:
-        """Not a scalar, nor one number that fills a whole tensor, nor the frequencies of a rotary embedding."""
-        shape = self.stored[origin.root].shape
-        if not shape or "inv_freq" in origin.root:
-            return False
-        return elements(shape) != 1 or elements(self.facts.values[used].shape) == 1
+        """Not one number that fills a whole tensor, nor the frequencies of a rotary embedding."""
+        count = elements(self.stored[origin.root].shape)
+        return "inv_freq" not in origin.root and (count != 1 or elements(self.facts.values[used].shape) == 1)
 
     def is_embedding(self, node: Node, table: Origin) -> bool:
         """Whether rows of a trained table are selected: those of a rotary embedding scale activations instead."""
