@@ -41,23 +41,34 @@ def generate() -> str:
     patterns = [term for term in lark.terminals if term.name not in keywords.values()]
     # The order in which lark's lexer tries them.
     patterns.sort(key=lambda term: (-term.priority, -term.pattern.max_width, -len(term.pattern.value), term.name))
+    numbers = _numbered(table.states, table.start_states["start"])
     content = {
         "terminals": "|".join(f"(?P<{term.name}>{term.pattern.to_regexp()})" for term in patterns),
         "ignored": sorted(lark.ignore_tokens),
-        "keywords": keywords,
+        "keywords": dict(sorted(keywords.items())),
         "states": [
             {
-                symbol: argument if action is Shift else -1 - rules[argument]
+                symbol: numbers[argument] if action is Shift else -1 - rules[argument]
                 for symbol, (action, argument) in sorted(table.states[state].items())
             }
-            for state in sorted(table.states)
+            for state in numbers
         ],
         "rules": [_rule(rule) for rule in lark.rules],
-        "start": table.start_states["start"],
-        "end": table.end_states["start"],
+        "start": numbers[table.start_states["start"]],
+        "end": numbers[table.end_states["start"]],
     }
-    assert sorted(table.states) == list(range(len(table.states)))
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {_text(value)}" for name, value in content.items()) + "\n}\n"
+
+
+def _numbered(states: dict[int, dict[str, tuple[Any, Any]]], start: int) -> dict[int, int]:
+    """Lark's numbers of states depend on the order of sets; ours on the order in which they are met from the first."""
+    numbers = {start: 0}
+    for state in (queue := [start]):
+        for _, (action, argument) in sorted(states[state].items()):
+            if action is Shift and argument not in numbers:
+                numbers[argument] = len(numbers)
+                queue.append(argument)
+    return numbers
 
 
 def _text(value: Any) -> str:
