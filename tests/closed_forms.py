@@ -14,7 +14,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class Case:
-    """A training step. Letters as in the literature: b samples of s tokens, L blocks of h, a heads of which g are keys'."""
+    """A training step, in the letters of the literature: b samples of s tokens, L blocks of h, a heads, g of keys."""
 
     b: int = 2
     m: int = 1
@@ -99,22 +99,22 @@ def _tensor(case):
     found = Counter()
     if case.t == 1:
         return found
-    A, t = case.stream, case.t
-    block = A + (case.beta * case.slots * case.h if case.E else A)  # the pair of attention, the pair behind it
+    one, t = case.stream, case.t
+    block = one + (case.beta * case.slots * case.h if case.E else one)  # the pair of attention, the pair behind it
     found["tensor", "forward", "all_reduce"] += 3 * 4 * case.tokens  # the loss
     again = {"full": 1}.get(case.recompute, 0)
     if not case.sp:
-        found["tensor", "forward", "all_reduce"] += case.L * block + A
+        found["tensor", "forward", "all_reduce"] += case.L * block + one
         found["tensor", "recompute", "all_reduce"] += again * case.L * block
-        found["tensor", "input_gradient", "all_reduce"] += case.L * block + A
+        found["tensor", "input_gradient", "all_reduce"] += case.L * block + one
         return found
-    found["tensor", "forward", "all_gather"] += (case.L * block + A) // t
-    found["tensor", "forward", "reduce_scatter"] += case.L * block + A
+    found["tensor", "forward", "all_gather"] += (case.L * block + one) // t
+    found["tensor", "forward", "reduce_scatter"] += case.L * block + one
     found["tensor", "recompute", "all_gather"] += again * case.L * block // t
     found["tensor", "recompute", "reduce_scatter"] += again * case.L * block
-    found["tensor", "input_gradient", "all_gather"] += (case.L * block + A) // t
-    found["tensor", "input_gradient", "reduce_scatter"] += case.L * block + A
-    found["tensor", "weight_gradient", "all_gather"] += (case.L * block + A) // t
+    found["tensor", "input_gradient", "all_gather"] += (case.L * block + one) // t
+    found["tensor", "input_gradient", "reduce_scatter"] += case.L * block + one
+    found["tensor", "weight_gradient", "all_gather"] += (case.L * block + one) // t
     return found
 
 
@@ -147,9 +147,7 @@ def _context(case):
         case "ulysses":
             found["context", "forward", "all_to_all"] = case.L * (2 * q + 2 * kv)
             found["context", "input_gradient", "all_to_all"] = case.L * (2 * q + 2 * kv)
-            found["context", "recompute", "all_to_all"] = (
-                case.L * (2 * q + 2 * kv) if case.recompute == "full" else 0
-            )
+            found["context", "recompute", "all_to_all"] = case.L * (2 * q + 2 * kv) if case.recompute == "full" else 0
     return found
 
 

@@ -6,11 +6,10 @@ import json
 from collections import Counter
 from itertools import product
 
-from chakra_reader import trace
-
 from astrac.api.compiling import compile_data, plan_data
 from astrac.job import Kind
 from astrac.plan import Communicate, Computation, Remote, Transfer
+from chakra_reader import trace
 
 BLOCKS = {
     "use": 'use "std/hardware/h100.astra"',
@@ -103,7 +102,7 @@ def members(plan, axes, rank, only=()):
 
 
 def plan_totals(plan, duty):
-    """What the trace of a duty's first rank must add up to: collectives by kind and members, messages by peer, FLOPs."""
+    """What the trace of a duty's first rank adds up to: collectives by kind and members, messages by peer, work."""
     rank = first_rank(plan, duty)
     found = Counter()
     for step in duty.steps:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-import closed_forms
 import pytest
+
+import closed_forms
+from astrac.job import Collective, Compute, Load, Store
+from astrac.plan import Communicate, Transfer
 from closed_forms import Case
 from lowered import (
     columns,
@@ -22,9 +25,6 @@ from lowered import (
     trace_totals,
     traffic,
 )
-
-from astrac.job import Collective, Compute, Load, Store
-from astrac.plan import Communicate, Transfer
 
 PRECISIONS = {
     (2, 2): "precision: bf16",
@@ -106,10 +106,11 @@ def source(case):
     return spec(
         topology=topology(*sizes),
         model=f"model m {{ transformer {{ layers: {case.L}, hidden: {case.h}, heads: {case.a}, kv_heads: {case.g}, "
-        f"sequence: {case.s}, vocabulary: {case.V}, max_positions: {case.S}, tied: {str(case.tied).lower()}{experts} }} }}",
+        f"sequence: {case.s}, vocabulary: {case.V}, max_positions: {case.S}, "
+        f"tied: {str(case.tied).lower()}{experts} }} }}",
         parallelism=parallelism(**axes),
-        training=f"training {{ global_batch: {batch}, micro_batch: {case.b}, optimizer: adam, recompute: {case.recompute}, "
-        f"{PRECISIONS[case.beta, case.gamma]} }}",
+        training=f"training {{ global_batch: {batch}, micro_batch: {case.b}, optimizer: adam, "
+        f"recompute: {case.recompute}, {PRECISIONS[case.beta, case.gamma]} }}",
     )
 
 
@@ -211,7 +212,7 @@ def test_no_node_is_empty(both):
 
 
 def test_experts_of_one_rank():
-    """The slots of a mixture are computed once whatever the axis: multiply-accumulates of experts do not depend on it."""
+    """The slots of a mixture are computed once: the work of its experts does not depend on the axis."""
 
     def products(case):
         plan = compiled(source(case)).plan
