@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from astrac.diagnostics import Diagnosed, Diagnostic, Label, diagnostic, has_errors
+from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic, has_errors
 from astrac.job import IMPLEMENTED, Dimension, Job, Machine
 from astrac.read import Files, examine, load
 from astrac.read.find import of_kinds, of_manifest
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from astrac.diagnostics import Result
     from astrac.read import Reading
     from astrac.read.survey import Bundle
     from astrac.source import Span
     from astrac.targets.astra_sim_2.custom import Custom
+    from astrac.text_job import TextJob
 
 
 def check_bundle(bundle: Bundle, ranks: Mapping[Path, Sequence[int]], backend: str | None) -> tuple[Diagnostic, ...]:
@@ -172,9 +172,20 @@ def _check_custom(reading: Reading, entry: Custom) -> Iterator[Diagnostic]:
 
 
 def _of_1(bundle: Bundle, _ranks: Mapping[Path, Sequence[int]], _backend: str | None) -> Iterator[Diagnostic]:
-    from astrac.targets.astra_sim_1 import check, read_network, read_system, read_workload  # noqa: PLC0415
+    from astrac.targets.astra_sim_1 import check  # noqa: PLC0415 - needs the player of 1.0
+
+    result = text_job(bundle)
+    yield from result.diagnostics
+    if result.value is not None:
+        yield from check(result.value)
+
+
+def text_job(bundle: Bundle) -> Result[TextJob]:
+    """The three files of a 1.0 bundle, each read as far as it goes."""
+    from astrac.targets.astra_sim_1 import read_network, read_system, read_workload  # noqa: PLC0415
     from astrac.text_job import TextJob  # noqa: PLC0415
 
+    found: list[Diagnostic] = []
     readers: dict[str, Callable[[Source], Result[Any]]] = {
         "network-1": read_network,
         "system-1": read_system,
@@ -186,17 +197,19 @@ def _of_1(bundle: Bundle, _ranks: Mapping[Path, Sequence[int]], _backend: str | 
             data, _ = load.content(bundle.files[kind], bundle.folder, 4 << 20)
             result = read(Source(str(bundle.files[kind]), data.decode("utf-8")))
         except Diagnosed as stop:
-            yield stop.diagnostic
+            found.append(stop.diagnostic)
             continue
         except UnicodeDecodeError as error:
-            yield diagnostic("AS700", f"not UTF-8: byte {error.start}", Source(str(bundle.files[kind])).whole())
+            place = Source(str(bundle.files[kind])).whole()
+            found.append(diagnostic("AS700", f"not UTF-8: byte {error.start}", place))
             continue
-        yield from result.diagnostics
+        found += result.diagnostics
         if not has_errors(result.diagnostics):
             parts[kind] = result.value
     network, system, workload = (parts.get(kind) for kind in readers)
-    if network is not None and system is not None and workload is not None:
-        yield from check(TextJob(network, system, workload))
+    if network is None or system is None or workload is None:
+        return Result(None, tuple(found))
+    return Result(TextJob(network, system, workload), tuple(found))
 
 
 # -- ns-3
