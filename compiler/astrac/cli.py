@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from astrac.api.compiling import Compiled
     from astrac.api.estimating import Estimated
+    from astrac.api.modelling import Layered
     from astrac.diagnostics import Result
 
 STANDARD_INPUT = "-"
@@ -182,12 +183,22 @@ def _declare_check(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--inputs", action="store_true", help="pass over files that are not ASTRA-sim's (for hooks that get all files)"
     )
+    parser.add_argument(
+        "--bundles",
+        action="store_true",
+        help="compile the specs of bundles again and compare: FILE is a file of a bundle, or a spec",
+    )
     _declare_variant(parser)
     _declare_format(parser, *FORMATS)
     parser.add_argument("--print", action="store_true", help="show the elaborated document, all defaults filled in")
 
 
 def _run_check(options: Namespace) -> int:
+    if options.bundles:
+        from astrac.api import rebuilding
+
+        bundles, stale = rebuilding.stale(options.files)
+        return _told(stale, options.format, f"{bundles} bundle{'' if bundles == 1 else 's'}")
     from astrac.document import to_json
 
     findings: list[Diagnostic] = []
@@ -210,11 +221,15 @@ def _run_check(options: Namespace) -> int:
             findings += guarded.diagnostics
             if not guarded.files and not specs and not options.inputs:
                 raise Usage(f"no file of ours or of ASTRA-sim's below {path}")
-    _report(findings, options.format, errors_to="stdout")
-    if options.format == "text" and not options.print:
-        if findings:
-            print()
-        print(_verdict(findings, files))
+    what = f"{files} file{'' if files == 1 else 's'}"
+    return _told(findings, options.format, "" if options.print else what)
+
+
+def _told(findings: Sequence[Diagnostic], form: str, what: str) -> int:
+    """Findings on the standard output and how many there are in what; the exit status."""
+    _report(findings, form, errors_to="stdout")
+    if form == "text" and what:
+        print(("\n" if findings else "") + _verdict(findings, what))
     return int(has_errors(findings))
 
 
@@ -244,13 +259,12 @@ def _specs(paths: Iterable[str]) -> Iterator[str]:
             yield path
 
 
-def _verdict(findings: Sequence[Diagnostic], files: int) -> str:
+def _verdict(findings: Sequence[Diagnostic], what: str) -> str:
     counts = [
         f"{count} {word}{'' if count == 1 else 's'}"
         for word in ("error", "warning")
         if (count := sum(finding.severity is Severity(word) for finding in dict.fromkeys(findings)))
     ]
-    what = f"{files} file{'' if files == 1 else 's'}"
     return f"{what}: {', '.join(counts) if counts else 'clean'}"
 
 
@@ -385,37 +399,45 @@ def _pairs(texts: Iterable[str], option: str) -> list[tuple[str, str]]:
 
 
 def _run_layers(options: Namespace) -> int:
-    from astrac.api import compiling
     from astrac.layers import table
 
     if options.compare != (len(options.models) == 2):
         raise Usage("--compare takes two models, and only --compare takes two")
-    models = []
-    bind = {}
-    for name, value in _pairs(options.bind, "--bind"):
-        try:
-            bind[name] = _positive(value)
-        except argparse.ArgumentTypeError as error:
-            raise Usage(f"--bind {name}: {error}") from None
+    found = []
     for path in options.models:
-        result = compiling.layers(
-            path,
-            _read(path) if path == STANDARD_INPUT or path.endswith(".astra") else None,
-            _variant(options),
-            batch=options.batch,
-            bind=bind,
-            ties=_pairs(options.tie, "--tie"),
-        )
+        result = _layers(path, options)
         _report(result.diagnostics)
         if result.value is None or has_errors(result.diagnostics):
             return 1
-        models.append(result.value)
+        found.append(result.value)
     if options.compare:
-        sys.stdout.write(table.compare(*models))
-    else:
-        form = {"weights_only": options.weights_only, "all_rows": options.all}
-        sys.stdout.write(table.render(models[0], options.format, **form))
+        sys.stdout.write(table.compare(*(layered.model for layered in found)))
+        return 0
+    rows = {"weights_only": options.weights_only, "all_rows": options.all}
+    sys.stdout.write(table.render(found[0].model, options.format, **rows, widths=found[0].widths))
     return 0
+
+
+def _layers(path: str, options: Namespace) -> Result[Layered]:
+    from astrac.api import modelling
+
+    if path != STANDARD_INPUT and not path.endswith(".astra"):
+        return modelling.layers_of_file(
+            path,
+            batch=options.batch,
+            bind={name: _whole(value, f"--bind {name}") for name, value in _pairs(options.bind, "--bind")},
+            ties=_pairs(options.tie, "--tie"),
+            strict=options.strict,
+        )
+    if options.batch or options.bind or options.tie:
+        raise Usage("a spec says batch, bindings and ties itself: `training.micro_batch`, `model { bind, tie }`")
+    return modelling.layers_of_spec(_shown(path), _read(path), _variant(options))
+
+
+def _whole(text: str, option: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Usage(f"{option} takes a whole number, not `{text}`")
+    return int(text)
 
 
 # -- fmt

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from astrac.api.checking import DEFAULTS, Chain, Checked, Inputs, Options, Stop, check, read
+from astrac.api.modelling import model_of
 from astrac.assess import assess
 from astrac.bundle import write as write_bundle
 from astrac.compute import cost_function
@@ -14,25 +15,23 @@ from astrac.compute.profile import PHASES, missing_times, read_times
 from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
 from astrac.emit import emit
 from astrac.estimate import estimate
-from astrac.layers.transformer import read_transformer
 from astrac.lower import lower
-from astrac.model import Model
 from astrac.player.text import play
 from astrac.schedule import schedule
 from astrac.source import Source
-from astrac.strategies.placement import place
 from astrac.targets.astra_sim_1 import check_derived
 from astrac.targets.astra_sim_1.translate import translate
 from astrac.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from astrac.bundle import Bundle
     from astrac.compute import Cost
     from astrac.document import Document
     from astrac.estimate import Estimate
     from astrac.job import Job
+    from astrac.model import Model
     from astrac.plan import Plan
     from astrac.spec import Spec
     from astrac.text_job import TextJob
@@ -178,6 +177,14 @@ def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) 
         estimate=planned.estimate.as_json(),
         cycles=cycles,
         inputs=inputs.digests.items(),
+        spec={
+            "name": next(iter(inputs.digests)),
+            "profile": options.profile,
+            "settings": list(options.settings),
+            "point": checked.document.name,
+            "targets": list(options.targets),
+            "strict": options.strict,
+        },
     )
     return Compiled(**vars(planned), text_job=text_job, bundle=chain.take(emitted))
 
@@ -193,47 +200,11 @@ def _text_job(planned: Planned, chain: Chain, *, required: bool) -> TextJob | No
 
 def _lowered(spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain) -> tuple[Model, Plan, Job]:
 
-    model = _model(spec, document, options, inputs, chain)
+    model = model_of(spec, document, options, inputs, chain)
     plan = chain.take(lower(spec, model, _cost(spec, document, model, inputs, chain), document.near))
     job = chain.take(schedule(plan, document.near))
     chain.note(verify(job, document.near))
     return model, plan, job
-
-
-def _model(spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain) -> Model:
-    """The layers of one micro-batch."""
-    name = spec.model.name or "model"
-    if spec.model.transformer is not None:
-        return read_transformer(spec.model.transformer, name, _micro_batch(spec))
-    if spec.model.onnx is None:
-        return Model(name, (), 1)
-
-    from astrac.layers.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
-
-    span = document.near("/model/onnx")
-    path = spec.model.onnx
-    bind = spec.model.bind
-    model = chain.take(
-        read_model(
-            name,
-            path if path.startswith("zoo:") else str(Path(span.source.name).parent / path),
-            bind={} if bind is None else dict(bind),
-            inputs={entry.name: tuple(entry.shape) for entry in spec.model.inputs or ()},
-            batch=_micro_batch(spec),
-            ties=tuple((pair[0], pair[1]) for pair in spec.model.tie or ()),
-            strict=options.strict,
-            span=span,
-        )
-    )
-    inputs.digests[path if path.startswith("zoo:") else Path(path).name] = model.digest
-    return model
-
-
-def _micro_batch(spec: Spec) -> int:
-    """Samples at once; by default all that a rank has of a step."""
-    assert spec.training is not None
-    degrees = place(spec).degrees
-    return spec.training.micro_batch or spec.training.global_batch // (degrees["data"] * degrees["expert"])
 
 
 def _cost(spec: Spec, document: Document, model: Model, inputs: Inputs, chain: Chain) -> Cost:
@@ -266,46 +237,6 @@ def _estimated(job: Job, plan: Plan, document: Document) -> Result[Estimate]:
     if result.value.fails is not None:
         found.append(diagnostic("AS921", result.value.fails, document.near("")))
     return Result(result.value, tuple(found))
-
-
-def layers(
-    path: str,
-    data: bytes | None,
-    options: Options = DEFAULTS,
-    *,
-    batch: int | None = None,
-    bind: dict[str, int] | None = None,
-    ties: Sequence[tuple[str, str]] = (),
-) -> Result[Model]:
-    """The layers of a model file, of `zoo:NAME`, or of the model of a spec.
-
-    Args:
-        path: as the user wrote it.
-        data: the content of a spec, None for a model.
-        options: of a spec.
-        batch: samples, of a model file.
-        bind: symbolic dimensions, of a model file.
-        ties: pairs of weights that are one, of a model file.
-    """
-    if data is None:
-        from astrac.layers.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
-
-        return read_model(Path(path).stem, path, bind=bind, batch=batch, ties=ties, strict=options.strict)
-    inputs = Inputs({})
-    checked = check(path, data, options, inputs)
-    chain = Chain()
-    try:
-        points = chain.take(checked)
-        point = points[0]
-        chain.note(point.diagnostics)
-        if point.spec is None:
-            chain.note(
-                (diagnostic("AS231", "the file is a library of blocks, not a spec", point.document.source.whole()),)
-            )
-        assert point.spec is not None
-        return Result(_model(point.spec, point.document, options, inputs, chain), tuple(chain.found))
-    except Stop:
-        return Result(None, tuple(chain.found))
 
 
 def write(compiled: Compiled, folder: str | Path, *, copy: bool = False) -> Result[Path]:

@@ -18,7 +18,7 @@ from astrac.lower.memory import memory
 from astrac.lower.overrides import override, uneven, unmatched
 from astrac.lower.parts import part
 from astrac.lower.pieces import cut
-from astrac.lower.precision import own_type, widths
+from astrac.strategies.precision import own_type, widths
 from astrac.lower.stage import Stage
 from astrac.lower.track import Track
 from astrac.plan import Communicate, Duty, Memory, Phase, Plan

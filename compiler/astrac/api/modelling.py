@@ -1,0 +1,107 @@
+"""From a checked Spec, or a model file, to layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from astrac.api.checking import DEFAULTS, Chain, Inputs, Options, Stop, check
+from astrac.diagnostics import Result, diagnostic
+from astrac.layers.table import ElementBytes
+from astrac.layers.transformer import read_transformer
+from astrac.model import Model
+from astrac.strategies.placement import place
+from astrac.strategies.precision import own_type, widths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from astrac.document import Document
+    from astrac.spec import Spec
+
+
+@dataclass(frozen=True)
+class Layered:
+    """A model, and how wide its numbers are where a spec says how it trains; None: as the file stores them."""
+
+    model: Model
+    widths: ElementBytes | None = None
+
+
+def model_of(spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain) -> Model:
+    """The layers of one micro-batch."""
+    name = spec.model.name or "model"
+    if spec.model.transformer is not None:
+        return read_transformer(spec.model.transformer, name, _micro_batch(spec))
+    if spec.model.onnx is None:
+        return Model(name, (), 1)
+
+    from astrac.layers.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
+
+    span = document.near("/model/onnx")
+    path = spec.model.onnx
+    bind = spec.model.bind
+    model = chain.take(
+        read_model(
+            name,
+            path if path.startswith("zoo:") else str(Path(span.source.name).parent / path),
+            bind={} if bind is None else dict(bind),
+            inputs={entry.name: tuple(entry.shape) for entry in spec.model.inputs or ()},
+            batch=_micro_batch(spec),
+            ties=tuple((pair[0], pair[1]) for pair in spec.model.tie or ()),
+            strict=options.strict,
+            span=span,
+        )
+    )
+    inputs.digests[path if path.startswith("zoo:") else Path(path).name] = model.digest
+    return model
+
+
+def _micro_batch(spec: Spec) -> int:
+    """Samples at once; by default all that a rank has of a step."""
+    assert spec.training is not None
+    degrees = place(spec).degrees
+    return spec.training.micro_batch or spec.training.global_batch // (degrees["data"] * degrees["expert"])
+
+
+def layers_of_file(
+    path: str, *, batch: int | None, bind: dict[str, int], ties: Sequence[tuple[str, str]], strict: bool
+) -> Result[Layered]:
+    """The layers of an ONNX file or of `zoo:NAME`.
+
+    Args:
+        path: as the user wrote it.
+        batch: samples; None: the file's own.
+        bind: values of symbolic dimensions.
+        ties: pairs of weights that are one.
+        strict: an operator that is not known is an error.
+    """
+    from astrac.layers.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
+
+    found = read_model(Path(path).stem, path, bind=bind, batch=batch, ties=ties, strict=strict)
+    return Result(None if found.value is None else Layered(found.value), found.diagnostics)
+
+
+def layers_of_spec(name: str, data: bytes, options: Options = DEFAULTS) -> Result[Layered]:
+    """The layers of a spec's model for one micro-batch, as wide as the spec trains them; of a sweep's first point."""
+    chain, inputs = Chain(), Inputs({})
+    try:
+        point = chain.take(check(name, data, options, inputs))[0]
+        chain.note(point.diagnostics)
+        if point.spec is None:
+            place_ = point.document.source.whole()
+            chain.note((diagnostic("AS231", "the file is a library of blocks, not a spec", place_),))
+        assert point.spec is not None
+        model = model_of(point.spec, point.document, options, inputs, chain)
+    except Stop:
+        return Result(None, tuple(chain.found))
+    return Result(Layered(model, _widths(point.spec, model)), tuple(chain.found))
+
+
+def _widths(spec: Spec, model: Model) -> ElementBytes | None:
+    own = own_type(model)
+    if spec.training is None or (spec.training.precision is None and own is None):
+        return None
+    wide = widths(spec.training.precision, own or "")
+    return ElementBytes(wide.weights, wide.gradients, wide.activations)

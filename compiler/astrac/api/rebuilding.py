@@ -1,0 +1,142 @@
+"""Whether a bundle in a folder is what its spec gives: the spec is compiled again, in memory, and compared."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from astrac.api.checking import MAX_SPEC_BYTES, Options
+from astrac.api.compiling import compile_data
+from astrac.bundle import MANIFEST, entries, read_manifest
+from astrac.bundle.artifact import paths, ranks_of
+from astrac.diagnostics import Diagnostic, diagnostic, has_errors
+from astrac.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from astrac.api.compiling import Compiled
+
+MAX_ENTRIES = 200_000
+MAX_FINDINGS = 10
+
+
+def stale(given: Iterable[str]) -> tuple[int, tuple[Diagnostic, ...]]:
+    """How many bundles were looked at, and what is wrong with them.
+
+    Args:
+        given: files of bundles, or specs, which stand for every bundle below the working folder that was made of them.
+    """
+    folders: dict[Path, None] = {}
+    for path in map(Path, given):
+        if path.suffix == ".astra":
+            folders.update(dict.fromkeys(_made_of(path.name)))
+        else:
+            folder = next((top for top in (path, *path.parents) if read_manifest(top) is not None), None)
+            if folder is not None:
+                folders[folder] = None
+    found: list[Diagnostic] = []
+    for folder in folders:
+        found += _check(folder)
+    return len(folders), tuple(found)
+
+
+def _walk() -> Iterator[Path]:
+    """Files below the working folder, hidden ones not."""
+    for at, below, files in os.walk("."):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        yield from (Path(at) / name for name in sorted(files))
+
+
+def _made_of(name: str) -> Iterator[Path]:
+    """Folders of bundles that were made of a spec by this name."""
+    for path in islice(_walk(), MAX_ENTRIES):
+        if path.name == MANIFEST:
+            manifest = read_manifest(path.parent)
+            if manifest is not None and any(
+                isinstance(line, dict) and line.get("name") == name for line in manifest.get("inputs", ())
+            ):
+                yield path.parent
+
+
+def _check(folder: Path) -> Iterator[Diagnostic]:
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    place = Source(str(folder / MANIFEST)).whole()
+    recipe = manifest.get("spec")
+    if not isinstance(recipe, dict) or not isinstance(recipe.get("name"), str):
+        yield diagnostic("AS787", "the manifest does not say of which spec the bundle is: build it again", place)
+        return
+    spec = _find(recipe["name"], folder, manifest)
+    if spec is None:
+        yield diagnostic("AS787", f"no spec `{recipe['name']}` is near the bundle or below here", place)
+        return
+    options = Options(
+        profile=recipe.get("profile"),
+        settings=tuple(map(str, recipe.get("settings", ()))),
+        point=recipe.get("point") or None,
+        targets=tuple(map(str, recipe.get("targets", ()))),
+        strict=bool(recipe.get("strict")),
+    )
+    results = compile_data(str(spec), spec.read_bytes(), options)
+    compiled = results[0].value if len(results) == 1 else None
+    broken = [finding for result in results for finding in result.diagnostics if finding.is_error]
+    if compiled is None or has_errors(broken):
+        yield from broken
+        yield diagnostic("AS787", f"`{spec}` does not build, so it does not give this bundle", place)
+        return
+    yield from _compared(folder, spec, manifest, compiled)
+
+
+def _find(name: str, folder: Path, manifest: dict[str, Any]) -> Path | None:
+    """The spec by its base name: near the bundle, else below the working folder; of several the one that it was made of."""
+    near = [base / part for base in (folder, *folder.parents) for part in (name, f"specs/{name}")]
+    found = [path for path in near if path.is_file()]
+    found += [path for path in islice(_walk(), MAX_ENTRIES) if path.name == name]
+    digests = {line.get("digest") for line in manifest.get("inputs", ()) if isinstance(line, dict)}
+    small = [path for path in found if path.stat().st_size <= MAX_SPEC_BYTES]
+    exact = (path for path in small if f"sha256:{sha256(path.read_bytes()).hexdigest()}" in digests)
+    return next(exact, small[0] if small else None)
+
+
+def _compared(folder: Path, spec: Path, manifest: dict[str, Any], compiled: Compiled) -> Iterator[Diagnostic]:
+    """What the manifest and the files say otherwise; the version of the compiler does not matter."""
+    lines = {line["path"] + "#" + str(line.get("ranks", "")): line for line in entries(compiled.bundle)}
+    wrong: list[str] = []
+    digests: dict[tuple[int, int], str] = {}
+    for line in lines.values():
+        ranks = list(ranks_of(line["ranks"])) if "ranks" in line else []
+        wrong += (path for path in paths(line["path"], ranks) if _digest(folder / path, digests) != line["sha256"])
+    head = json.loads(json.dumps(dict(compiled.bundle.head)))
+    said = {key: value for key, value in manifest.items() if key not in {"files", "compiler"}}
+    if not wrong and said != {key: value for key, value in head.items() if key != "compiler"}:
+        wrong.append(MANIFEST)
+    listed = {line["path"] + "#" + str(line.get("ranks", "")) for line in manifest["files"]}
+    wrong += sorted(name.partition("#")[0] for name in listed - lines.keys() if "{rank}" not in name)
+    for path in wrong[:MAX_FINDINGS]:
+        gone = "is missing" if not (folder / path).exists() else "is not what the spec gives"
+        hint = f"build it again: `astrac build {spec} -o {folder}`"
+        yield diagnostic("AS787", f"`{path}` {gone}", Source(str(folder / path)).whole(), hints=(hint,))
+    if len(wrong) > MAX_FINDINGS:
+        place = Source(str(folder / MANIFEST)).whole()
+        yield diagnostic("AS787", f"and {len(wrong) - MAX_FINDINGS} other files differ", place)
+
+
+def _digest(path: Path, known: dict[tuple[int, int], str]) -> str | None:
+    """Of a file's bytes, hard links once; None when there is no such file."""
+    try:
+        status = path.stat()
+        identity = (status.st_dev, status.st_ino)
+        if identity not in known:
+            with path.open("rb") as file:
+                digest = sha256()
+                while piece := file.read(1 << 20):
+                    digest.update(piece)
+            known[identity] = digest.hexdigest()
+        return known[identity]
+    except OSError:
+        return None
