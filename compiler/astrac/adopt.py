@@ -120,6 +120,13 @@ class _Writer:
         dimensions = self.machine.dimensions
         if len(dimensions) > MAX_DIMENSIONS:
             self.refuse(f"{len(dimensions)} dimensions: a spec has at most {MAX_DIMENSIONS}")
+        for kind, words in self.machine.algorithms.items():
+            if words and len(words) != len(dimensions) and not self._flat():
+                message = (
+                    f"{len(words)} algorithm for {len(dimensions)} dimensions, for {kind.name}: the others take no part"
+                )
+                self.refuse(f"{message}; nearest is a word for each")
+                break
         yield "topology machine {"
         for at, dimension in enumerate(dimensions):
             yield f"  {self._dimension(at, dimension)}"

@@ -26,6 +26,7 @@ def emit(
     estimate: Mapping[str, Any] | None = None,
     cycles: Mapping[str, int] | None = None,
     inputs: Iterable[tuple[str, str]] = (),
+    spec: Mapping[str, Any] | None = None,
 ) -> Result[Bundle]:
     """The bundle of a 2.x job, a 1.0 job, or both, read back and found equal, but not yet written.
 
@@ -35,6 +36,7 @@ def emit(
         estimate: the content of estimate.json.
         cycles: the estimate by target, which `run.sh` prints beside the simulator's.
         inputs: base name and digest (`sha256:...`) of everything that the bundle was made from.
+        spec: which of them is the spec, and how it was compiled, so that it can be compiled again.
 
     Returns:
         The bundle, or what a target cannot express (AS7xx) or we got wrong (AS91x).
@@ -54,6 +56,7 @@ def emit(
     head = {
         "$schema": "https://astrac.dev/schemas/artifacts/manifest.schema.json",
         "compiler": f"astrac {__version__}",
+        **({} if spec is None else {"spec": spec}),
         "inputs": [{"name": name, "digest": digest} for name, digest in sorted(inputs)],
         "commands": {target: target_writer.command(value) for target, (target_writer, value) in wanted.items()},
         **({} if job is None else {"job": describe(job, _axis_groups(job))}),

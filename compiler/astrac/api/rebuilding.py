@@ -93,7 +93,7 @@ def _check(folder: Path) -> Iterator[Diagnostic]:
 
 
 def _find(name: str, folder: Path, manifest: dict[str, Any]) -> Path | None:
-    """The spec by its base name: near the bundle, else below the working folder; of several the one that it was made of."""
+    """The spec by its base name, near the bundle or below the working folder; of several the one of the manifest."""
     near = [base / part for base in (folder, *folder.parents) for part in (name, f"specs/{name}")]
     found = [path for path in near if path.is_file()]
     found += [path for path in islice(_walk(), MAX_ENTRIES) if path.name == name]
@@ -106,19 +106,22 @@ def _find(name: str, folder: Path, manifest: dict[str, Any]) -> Path | None:
 def _compared(folder: Path, spec: Path, manifest: dict[str, Any], compiled: Compiled) -> Iterator[Diagnostic]:
     """What the manifest and the files say otherwise; the version of the compiler does not matter."""
     lines = {line["path"] + "#" + str(line.get("ranks", "")): line for line in entries(compiled.bundle)}
-    wrong: list[str] = []
+    wrong: dict[str, int] = {}
     digests: dict[tuple[int, int], str] = {}
     for line in lines.values():
         ranks = list(ranks_of(line["ranks"])) if "ranks" in line else []
-        wrong += (path for path in paths(line["path"], ranks) if _digest(folder / path, digests) != line["sha256"])
+        other = [path for path in paths(line["path"], ranks) if _digest(folder / path, digests) != line["sha256"]]
+        if other:
+            wrong[other[0]] = len(other) - 1
     head = json.loads(json.dumps(dict(compiled.bundle.head)))
     said = {key: value for key, value in manifest.items() if key not in {"files", "compiler"}}
     if not wrong and said != {key: value for key, value in head.items() if key != "compiler"}:
-        wrong.append(MANIFEST)
+        wrong[MANIFEST] = 0
     listed = {line["path"] + "#" + str(line.get("ranks", "")) for line in manifest["files"]}
-    wrong += sorted(name.partition("#")[0] for name in listed - lines.keys() if "{rank}" not in name)
-    for path in wrong[:MAX_FINDINGS]:
+    wrong |= dict.fromkeys(sorted(name.partition("#")[0] for name in listed - lines.keys() if "{rank}" not in name), 0)
+    for path, more in list(wrong.items())[:MAX_FINDINGS]:
         gone = "is missing" if not (folder / path).exists() else "is not what the spec gives"
+        gone += f", and so {more} others" if more else ""
         hint = f"build it again: `astrac build {spec} -o {folder}`"
         yield diagnostic("AS787", f"`{path}` {gone}", Source(str(folder / path)).whole(), hints=(hint,))
     if len(wrong) > MAX_FINDINGS:
