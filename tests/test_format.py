@@ -23,15 +23,10 @@ def formatted_text(text):
 
 def meaning(item):
     """An item without its places."""
-    return (
-        [meaning(part) for part in item]
-        if isinstance(item, tuple)
-        else {
-            name: meaning(getattr(item, name)) for name in item.__slots__ if "span" not in name and name not in PLACES
-        }
-        if hasattr(item, "__slots__")
-        else item
-    )
+    if hasattr(item, "_fields"):
+        names = [name for name in item._fields if "span" not in name and name not in PLACES]
+        return [type(item).__name__, *(meaning(getattr(item, name)) for name in names)]
+    return [meaning(part) for part in item] if isinstance(item, tuple) else item
 
 
 PLACES = ("header", "braces")

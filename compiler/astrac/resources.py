@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,14 @@ if TYPE_CHECKING:
 
 @cache
 def root() -> Traversable:
-    """The folder that holds `grammar schemas templates specs`: inside a wheel, or the checkout's root."""
-    packaged = files("astrac") / "_data"
-    return packaged if packaged.is_dir() else Path(__file__).parents[2]
+    """The folder that holds `grammar schemas templates specs`: in a wheel, in a zip file, or the checkout's root."""
+    package = Path(__file__).parent
+    for folder in (package / "_data", package.parents[1]):
+        if (folder / "grammar").is_dir():
+            return folder
+    from importlib.resources import files  # noqa: PLC0415 - only a zip file is worth the time it takes
+
+    return files("astrac") / "_data"
 
 
 def resource(*parts: str) -> Traversable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from astrac import syntax
@@ -54,11 +53,11 @@ class Copier:
             if not (self._broken and error.diagnostic.code == "AS208") and not self._is_known_circle(chain):
                 self._findings.append(error.diagnostic)
             self._circles.update(map(id, chain))
-            return replace(block, base=None, items=(*block.items, syntax.Broken(block.header)))
+            return block._replace(base=None, items=(*block.items, syntax.Broken(block.header)))
         items: tuple[syntax.Item, ...] = ()
         for link in reversed(chain):
             items = overlay(items, self.items(link.items))
-        return replace(block, base=None, items=items)
+        return block._replace(base=None, items=items)
 
     def items(self, items: tuple[syntax.Item, ...]) -> tuple[syntax.Item, ...]:
         """The same for the blocks among items, which find their bases among their neighbours."""
@@ -110,7 +109,7 @@ def overlay(base: tuple[syntax.Item, ...], above: tuple[syntax.Item, ...]) -> tu
                 blocks[block.kind.text, None] = _as_block(plain)
             key = _covered(block, blocks)
             under = blocks.get(key)
-            blocks[key] = block if under is None else replace(under, items=overlay(under.items, block.items))
+            blocks[key] = block if under is None else under._replace(items=overlay(under.items, block.items))
         else:
             others.append(item)
     return (*blocks.values(), *attributes.values(), *others)
@@ -121,7 +120,7 @@ def _key(block: syntax.Block) -> tuple[str, str | None]:
 
 
 def _as_block(attribute: syntax.Attribute) -> syntax.Block:
-    word = replace(attribute, key=(replace(attribute.key[0], text=""),))
+    word = attribute._replace(key=(attribute.key[0]._replace(text=""),))
     return syntax.Block(attribute.key[0], None, None, (word,), attribute.key_span, None)
 
 

@@ -189,14 +189,14 @@ def _step(name: syntax.Name, blocks: Iterable[syntax.Block]) -> syntax.Block | N
 def _put(block: syntax.Block, steps: list[syntax.Name], attribute: syntax.Attribute) -> syntax.Block:
     """The block with the value at the end of the path; blocks on the way that are not there come into being."""
     if len(steps) == 1:
-        leaf = replace(attribute, key=(steps[0],))
-        return replace(block, items=overlay(block.items, (leaf,)))
+        leaf = attribute._replace(key=(steps[0],))
+        return block._replace(items=overlay(block.items, (leaf,)))
     inner = [item for item in block.items if isinstance(item, syntax.Block)]
     found = _step(steps[0], inner)
     changed = _put(found or _nameless(steps[0]), steps[1:], attribute)
     if found is None:
-        return replace(block, items=overlay(block.items, (changed,)))
-    return replace(block, items=tuple(changed if item is found else item for item in block.items))
+        return block._replace(items=overlay(block.items, (changed,)))
+    return block._replace(items=tuple(changed if item is found else item for item in block.items))
 
 
 def _nameless(kind: syntax.Name) -> syntax.Block:
