@@ -74,8 +74,10 @@ def test_names_of_two_files_show_both_places(files):
 
 def test_a_file_that_cannot_be_read_is_one_error(files):
     files(folder__x="")
-    for path in ("none.astra", "folder", "std/none.astra", "a\\\\0b", "../" * 50 + "x"):
+    for path in ("none.astra", "folder", "folder/x.txt", "/etc/passwd", "std/none.astra", "a\\\\0b", "../" * 50 + "x"):
         assert codes(f'use "{path}"\nhardware g from nowhere {{ efficiency: n }}\n') == ["AS204"], path
+    (error,) = findings('use "std/hardware/h101.astra"\nhardware g from h100_sxm\n')
+    assert error.hints == ("did you mean `std/hardware/h100.astra`?",)
     assert codes('use "spec.astra"\n' + POD) == ["AS205"]
 
 

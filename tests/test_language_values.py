@@ -133,6 +133,7 @@ def test_what_depends_on_a_mistake_is_not_one():
     assert placed(text) == [("AS301", "gb/s")]
     assert placed("let a = c\nlet b = a\nlet c = b\n" + ring(size="a")) == [("AS217", "a")]
     assert placed('use "nowhere.astra"\nhardware g from h100 {}\n' + ring(size="n")) == [("AS204", '"nowhere.astra"')]
+    assert placed('use "nowhere.astra"\nhardware: h100\n' + ring()) == [("AS204", '"nowhere.astra"')]
     assert placed("let n = = 8\n" + ring(size="n")) == [("AS101", "=")]
 
 

@@ -47,7 +47,8 @@ def resolve(
             draft.assigned([*settings, *point.assignments]).closed(point) for point in points(file, settings)
         )
     except Diagnosed as error:
-        return Result(None, (*findings, error.diagnostic))
+        lost = files.broken and error.diagnostic.code in ("AS208", "AS211")  # it may stand in what did not parse
+        return Result(None, tuple(findings) if lost else (*findings, error.diagnostic))
     return Result(variants, tuple(findings))
 
 

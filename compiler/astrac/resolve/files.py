@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from astrac import syntax
+from astrac import resources, syntax
 from astrac.diagnostics import Diagnostic, Label, Result, diagnostic, has_errors, quoted
+from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from astrac.source import Span
 
@@ -95,11 +96,17 @@ class _Gathering:
         if len(self.files) >= MAX_FILES or len(trail) > MAX_CHAIN:
             self._fail(visit.path, diagnostic("AS205", "too many files use each other", span))
             return
+        if not visit.path.endswith(".astra"):
+            # What is no spec is not read either: its lines would stand in messages.
+            self._fail(visit.path, diagnostic("AS204", f"{quoted(visit.path)} does not end in `.astra`", span))
+            return
         try:
             loaded = self._load(visit.path)
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or "no such file").lower()
-            self._fail(visit.path, diagnostic("AS204", f"cannot read {quoted(visit.path)}: {reason}", span))
+            hints = did_you_mean(visit.path, _shipped()) if visit.shipped else ()
+            message = f"cannot read {quoted(visit.path)}: {reason}"
+            self._fail(visit.path, diagnostic("AS204", message, span, hints=hints))
             return
         self._fail(visit.path, *loaded.diagnostics)
         if loaded.value is not None:
@@ -128,6 +135,17 @@ def _visit(use: syntax.Use, importer: _Visit) -> _Visit:
     if path.startswith("std/") and not importer.shipped:
         path = "./" + path  # a folder of the user's own
     return _Visit(path, use, importer.shipped)
+
+
+def _shipped() -> Iterator[str]:
+    """The paths of the shipped library."""
+    folders = [("std", resources.resource("specs", "std"))]
+    for path, folder in folders:
+        for entry in folder.iterdir():
+            if entry.is_dir():
+                folders.append((f"{path}/{entry.name}", entry))
+            else:
+                yield f"{path}/{entry.name}"
 
 
 def _has_broken(items: Iterable[syntax.Item]) -> bool:
