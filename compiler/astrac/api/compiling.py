@@ -235,8 +235,19 @@ def _estimated(job: Job, plan: Plan, document: Document) -> Result[Estimate]:
     assert result.value is not None
     found = list(result.diagnostics)
     if result.value.fails is not None:
-        found.append(diagnostic("AS921", result.value.fails, document.near("")))
+        found.append(_failure(result.value.fails, plan.spec, document))
     return Result(result.value, tuple(found))
+
+
+def _failure(reason: str, spec: Spec, document: Document) -> Diagnostic:
+    """Of a run that does not end: chunks of all-reduces can wait for each other, anything else is our bug."""
+    dimensions = spec.topology.dimensions
+    default = spec.system.algorithm
+    words = [(block.algorithms and block.algorithms.all_reduce) or block.algorithm or default for block in dimensions]
+    odd = [index for index, word in enumerate(words) if word in ("halving_doubling", "double_binary_tree")]
+    if len(dimensions) > 1 and odd and spec.system.optimization == "local_bw_aware":
+        return diagnostic("AS719", reason, document.near(f"/topology/dimensions/{odd[-1]}/algorithm"))
+    return diagnostic("AS921", reason, document.near(""))
 
 
 def write(compiled: Compiled, folder: str | Path, *, copy: bool = False) -> Result[Path]:

@@ -305,6 +305,17 @@ ROWS: tuple[Code, ...] = (
         why="Their gradients could not be summed.",
     ),
     Code(
+        "AS533",
+        "run too long to be written down",
+        what="Micro-batches, layers and training steps multiply to millions of nodes for each distinct rank.",
+        why="The traces would fill memory and disk, and the simulator would not come to their end. Steps repeat each "
+        "other: a few of them tell the same.",
+        bad=spec(training="training { global_batch: 8_000_000, micro_batch: 1, precision: bf16 }"),
+        good=spec(training="training { global_batch: 8_000_000, micro_batch: 500_000, precision: bf16 }").replace(
+            "hardware gpu from a100_sxm_80g", "hardware gpu from a100_sxm_80g { memory { capacity: 1 PB } }"
+        ),
+    ),
+    Code(
         "AS540",
         "model does not fit into memory",
         what="A rank needs more than `hardware.memory.capacity`. The message names the rank that needs most and its "

@@ -90,7 +90,7 @@ ROWS: tuple[Code, ...] = (
         "AS710",
         "no policy of ASTRA-sim 1.0 says this",
         what="`--target astra-sim-1` was asked for. Its text workloads know data parallelism, tensor parallelism "
-        "without sequence parallelism, and both where one of them fills the first dimension and the other all the rest; "
+        "without sequence parallelism, and both where one of them fills the first dimension and the other the rest; "
         "one micro-batch, no recomputation, no memory pool, no stragglers, no inference.",
         why="The text would describe another training step. The traces of `--target astra-sim-2` say all of it.",
     ),
@@ -165,6 +165,13 @@ ROWS: tuple[Code, ...] = (
             "algorithm: double_binary_tree\n    algorithms { all_gather: ring, reduce_scatter: ring }\n  }\n}",
             parallelism="parallelism { data { shard: optimizer } }",
         ),
+    ),
+    Code(
+        "AS719",
+        "all-reduce whose chunks wait for each other",
+        what="In a network of several dimensions, `local_bw_aware` all-reduces with `halving_doubling` or a tree send "
+        "chunks up and down through the same queues. With this step they come to wait for each other.",
+        why="ASTRA-sim ends with status 0 and no result. `ring`, or `optimization: baseline`, does not have this.",
     ),
     Code(
         "AS720",

@@ -16,14 +16,14 @@ from astrac.lower.chunk import Chunk, Pipe
 from astrac.lower.fits import fits
 from astrac.lower.memory import memory
 from astrac.lower.overrides import override, uneven, unmatched
-from astrac.lower.parts import part
+from astrac.lower.parts import part, phases
 from astrac.lower.pieces import cut
-from astrac.strategies.precision import own_type, widths
 from astrac.lower.stage import Stage
 from astrac.lower.track import Track
 from astrac.plan import Communicate, Duty, Memory, Phase, Plan
 from astrac.strategies.part import Setting
 from astrac.strategies.placement import Placement, npus, place
+from astrac.strategies.precision import own_type, widths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,6 +84,7 @@ def _training(spec: Spec, training: Training, model: Model, cost: Cost, at: Call
     chunks = cut(marked, [part(layer, setting) for layer in marked.layers], stages * per_rank, setting, cost, at)
     samples = training.global_batch // (placement.degrees["data"] * placement.degrees["expert"])
     micro_batches = samples // model.batch
+    _bounded(chunks, micro_batches * training.steps, at)
     tied = _tied(chunks, stages, at)
     duties = []
     for stage in range(stages):
@@ -92,6 +93,22 @@ def _training(spec: Spec, training: Training, model: Model, cost: Cost, at: Call
             builder = Stage(pipe, chunks[stage::stages], setting, price, tied)
             duties.append(Duty(name, stage, ranks, builder.steps(), memory(builder)))
     return Result(Plan(spec, marked, placement.axes, tuple(duties), model.batch, micro_batches), found)
+
+
+LARGEST = 3_000_000
+"""Steps of all distinct ranks together; a kilobyte of memory each."""
+
+
+def _bounded(chunks: tuple[Chunk, ...], rounds: int, at: Callable[[str], Span]) -> None:
+    """Raises AS533 for a run that is too long to be written down."""
+    parts = [part_ for chunk in chunks for part_ in chunk.parts.values()]
+    steps = rounds * sum(1 + len(phases(part_)) + len(part_.exchanges) for part_ in parts)
+    if steps > LARGEST:
+        message = (
+            f"{rounds:,} micro-batches through {len(parts):,} layers are about {steps:,} steps, more than {LARGEST:,}"
+        )
+        hint = "fewer `steps`, a smaller `global_batch` or a larger `micro_batch` tell as much"
+        raise Diagnosed(diagnostic("AS533", message, at("/training"), hints=(hint,)))
 
 
 def _pipeline(spec: Spec, placement: Placement) -> tuple[int, str, int]:

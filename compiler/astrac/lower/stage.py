@@ -44,6 +44,7 @@ class Stage:
         self._readers = {chunk.number: chunk.readers() for chunk in chunks}
         self._phases = {part.layer.name: phases(part) for chunk in chunks for part in chunk.parts.values()}
         self._computations: dict[tuple[str, Phase], Computation | None] = {}
+        self._exchanges: dict[tuple[str, Point], tuple[Communicate, ...]] = {}
         self._rings = 0
 
     def turns(self) -> list[pipeline.Turn]:
@@ -201,10 +202,12 @@ class Stage:
 
     def _exchange(self, part: Part, point: Point, phase: Phase, needs: Ids, micro_batch: int) -> Ids:
         """The part's collectives at a point, one after the other; the ids to wait for afterwards."""
-        for exchange in part.at(point):
-            if exchange.bytes:
-                action = Communicate(exchange.kind, exchange.bytes, (exchange.axis,))
-                needs = (self._track.add(action, needs, part.layer.name, phase, micro_batch, exchange.axis),)
+        key = (part.layer.name, point)
+        if key not in self._exchanges:
+            exchanges = (exchange for exchange in part.at(point) if exchange.bytes)
+            self._exchanges[key] = tuple(Communicate(each.kind, each.bytes, (each.axis,)) for each in exchanges)
+        for action in self._exchanges[key]:
+            needs = (self._track.add(action, needs, part.layer.name, phase, micro_batch, action.axes[0]),)
         return needs
 
     def _receive(self, chunk: Chunk, micro_batch: int, *, forward: bool) -> Ids:

@@ -57,6 +57,7 @@ class Weights:
         self._reducers: dict[Axes, Reducer] = {}
         self._parts = {unit: tuple(chunk.of(unit)) for chunk in chunks for unit in chunk.units}
         self._homes = self._find_homes()
+        self._needed: dict[Unit, tuple[Unit, ...]] = {}
         self._held: dict[tuple[Unit, bool], dict[Axes, int]] = {}
         self._fresh: dict[Unit, tuple[int, ...]] = {}
         self.restart()
@@ -106,8 +107,10 @@ class Weights:
 
     def needed(self, unit: Unit) -> tuple[Unit, ...]:
         """The unit, and those of this stage where weights that it shares count."""
-        homes = (self._homes[part.layer.shared_with or part.layer.name][0] for part in self._parts[unit])
-        return tuple(dict.fromkeys((unit, *homes)))
+        if unit not in self._needed:
+            homes = (self._homes[part.layer.shared_with or part.layer.name][0] for part in self._parts[unit])
+            self._needed[unit] = tuple(dict.fromkeys((unit, *homes)))
+        return self._needed[unit]
 
     # -- before a pass
 

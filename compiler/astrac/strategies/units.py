@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from astrac.model import Layer, Model
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Unit:
-    """Layers `first` to `last` (inclusive) of the model."""
+    """Layers `first` to `last` (inclusive) of the model; one object, one unit."""
 
     name: str
     first: int
