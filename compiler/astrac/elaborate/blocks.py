@@ -22,7 +22,8 @@ class Blocks:
     """Elaborates blocks, and notes of every value its origin, its unit, and whether it is a hole."""
 
     def __init__(self, spec: Schema, variant: syntax.Variant, lets: Lets, findings: Findings) -> None:
-        self.origins: dict[str, Origin] = {}
+        whole = variant.source.whole()
+        self.origins: dict[str, Origin] = {"": Origin(whole, whole)}
         self.units: dict[str, str] = {}
         self.holes: set[str] = {f"/{ALL}"} if variant.broken else set()
         self._spec = spec
@@ -38,8 +39,6 @@ class Blocks:
             kind = block.kind.text
             tree[kind] = self._named(block, self._spec["properties"][kind], f"/{kind}")
         if in_force:
-            whole = in_force[0].header.source.whole()
-            self.origins[""] = Origin(whole, whole)
             self._fill(tree, self._spec, "")
         return tree
 
