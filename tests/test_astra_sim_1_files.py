@@ -239,7 +239,7 @@ def test_no_damaged_file_ends_in_a_traceback(seed, path):
     choose = random.Random(seed)
     words = TEXTS[path].split(" ")
     for _ in range(choose.randrange(1, 4)):
-        place = choose.randrange(len(words))
+        place = choose.randrange(len(words) + 1)
         words[place : place + 1] = choose.choice(
             [[], [""], ["-1"], ["x"], ["1e9"], [str(2**70)], ["NONE", "NONE"], ["\n"]]
         )
