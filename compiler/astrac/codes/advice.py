@@ -72,7 +72,8 @@ ROWS: tuple[Code, ...] = (
     Code(
         "AS807",
         "several sub-groups on one dimension",
-        what="Ranks of a network of one dimension take part in two communicator groups with the same kind of collective.",
+        what="Ranks of a network of one dimension take part in two communicator groups that run the same kind of "
+        "collective.",
         why="ASTRA-sim frees memory twice when it ends: the cycles that it prints are right, but the last lines can be "
         "lost and the exit status can be 134. With a dimension for each axis there are no groups: split "
         "`switch s { size: 8 }` into `switch a { size: 4 }` and `switch b { size: 2 }`.",
@@ -401,9 +402,10 @@ ROWS: tuple[Code, ...] = (
     ),
     Code(
         "AS877",
-        "words that a group does not hear",
-        what="A communicator group that is not the whole machine, and an `*-implementation` list of several words.",
-        why="ASTRA-sim then runs `ring` in the group; a list of one word is used as it is.",
+        "what a group does not hear",
+        what="A communicator group that is not the whole machine, and an `*-implementation` list of several words or an "
+        "`endpoint-delay` other than 10.",
+        why="ASTRA-sim runs `ring` in the group unless the list has one word, and takes 10 ns for its endpoints.",
         severity=Severity.WARNING,
     ),
 )

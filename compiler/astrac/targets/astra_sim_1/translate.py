@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     At = Callable[[str], Span]
 
 
+_HINT = "the traces of `--target astra-sim-2` say it"
+
+
 def translate(plan: Plan, machine: Machine, at: At) -> Result[TextJob]:
     """The text job of a plan; times in cycles of 1 ns, steps as passes.
 
@@ -62,7 +65,7 @@ def _training(plan: Plan, at: At) -> tuple[TextWorkload, int]:
     policy = _policy(plan, at)
     rows = _rows(plan, apart=policy is not Policy.DATA)
     steps = [step for step in plan.duties[0].steps if step.iteration == 0]
-    _fill(steps, rows, updates=policy is Policy.DATA)
+    _fill(steps, rows, at, updates=policy is Policy.DATA)
     if policy is Policy.DATA:
         # It never runs the input gradient of the first row: that of an activation behind the first matrix.
         first = next(iter(rows.values()))
@@ -79,7 +82,6 @@ def _unsayable(plan: Plan, at: At) -> Diagnostic | None:
     """The first thing that no policy has words for."""
     spec, training = plan.spec, plan.spec.training
     assert training is not None
-    hint = "the traces of `--target astra-sim-2` say it"
     for index, axis in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
         where = f"/parallelism/axes/{index}"
         if plan.degree(axis.kind) > 1 and axis.kind not in ("data", "tensor"):
@@ -87,18 +89,18 @@ def _unsayable(plan: Plan, at: At) -> Diagnostic | None:
                 "AS710",
                 f"ASTRA-sim 1.0 has no policy for a `{axis.kind}` axis: it needs traces",
                 at(where),
-                hints=(hint,),
+                hints=(_HINT,),
             )
         if axis.kind == "data" and axis.shard != "none":
             return diagnostic(
-                "AS710", f"ASTRA-sim 1.0 has no policy for `shard: {axis.shard}`", at(f"{where}/shard"), hints=(hint,)
+                "AS710", f"ASTRA-sim 1.0 has no policy for `shard: {axis.shard}`", at(f"{where}/shard"), hints=(_HINT,)
             )
         if axis.kind == "tensor" and axis.sequence_parallel and plan.degree("tensor") > 1:
             return diagnostic(
                 "AS710",
                 "ASTRA-sim 1.0 has no policy for sequence parallelism",
                 at(f"{where}/sequence_parallel"),
-                hints=(hint,),
+                hints=(_HINT,),
             )
     checks = (
         (plan.micro_batches > 1, f"{plan.micro_batches} micro-batches", "/training"),
@@ -109,7 +111,7 @@ def _unsayable(plan: Plan, at: At) -> Diagnostic | None:
     )
     for found, what, where in checks:
         if found:
-            return diagnostic("AS710", f"ASTRA-sim 1.0 has no policy for {what}", at(where), hints=(hint,))
+            return diagnostic("AS710", f"ASTRA-sim 1.0 has no policy for {what}", at(where), hints=(_HINT,))
     return None
 
 
@@ -177,10 +179,14 @@ _COLUMNS = {
 }
 
 
-def _fill(steps: Sequence[Step], rows: dict[str, _Row], *, updates: bool) -> None:
-    """Adds every step to the row and the column that it belongs to; a bucket goes to the last of its units."""
+def _fill(steps: Sequence[Step], rows: dict[str, _Row], at: At, *, updates: bool) -> None:
+    """Adds every step to the row and the column that it belongs to; a bucket goes to the last of its units.
+
+    Raises:
+        Diagnosed: AS710 where a column would need two kinds of collectives.
+    """
     for step in steps:
-        row = rows[step.layer.rpartition("..")[2]]
+        row = _row_of(step.layer, rows)
         if _updates(step):
             if updates and isinstance(step.action, Computation):
                 row.update += step.action.time
@@ -190,7 +196,18 @@ def _fill(steps: Sequence[Step], rows: dict[str, _Row], *, updates: bool) -> Non
             row.times[column] = row.times.get(column, 0) + step.action.time
         elif isinstance(step.action, Communicate):
             kind, size = row.sent.get(column, (step.action.kind, 0))
+            if kind is not step.action.kind:
+                words = " and ".join(sorted(word.name.lower() for word in (kind, step.action.kind)))
+                message = f"ASTRA-sim 1.0 has one collective a column, `{row.name}` needs {words}"
+                raise Diagnosed(diagnostic("AS710", message, at("/parallelism"), hints=(_HINT,)))
             row.sent[column] = (kind, size + step.action.bytes)
+
+
+def _row_of(name: str, rows: dict[str, _Row]) -> _Row:
+    """By the name of a layer or a unit, or of a bucket, `first..last`."""
+    while name not in rows:
+        name = name.partition("..")[2]
+    return rows[name]
 
 
 def _updates(step: Step) -> bool:
