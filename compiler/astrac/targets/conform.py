@@ -47,7 +47,7 @@ def violations(value: Any, schema: str) -> Iterator[Violation]:
         pointer = reduce(child, error.absolute_path, "")
         if keyword == "required":
             missing = _missing(error)
-            yield Violation("AS704", pointer, f"`{missing}` is missing", _misspelt(missing, error))
+            yield Violation("AS704", pointer, f"`{missing}` is missing", _misspelt(missing, error, schema))
         elif "propertyNames" in error.absolute_schema_path:
             yield Violation("AS702", child(pointer, error.instance), f"`{_short(error.instance)}` cannot be a key here")
         elif keyword != "additionalProperties" and pointer not in told:  # a wrong type breaks other rules as well
@@ -91,8 +91,9 @@ def _missing(error: _Error) -> str:
     return next(str(name) for name in error.validator_value if error.message.startswith(repr(name)))
 
 
-def _misspelt(missing: str, error: _Error) -> tuple[str, ...]:
-    known = error.schema.get("properties", {})
+def _misspelt(missing: str, error: _Error, schema: str) -> tuple[str, ...]:
+    whole: Any = _validator(schema).schema
+    known = {**whole.get("properties", {}), **error.schema.get("properties", {})}
     strange = [key for key in error.instance if key not in known]
     return tuple(f"`{key}` is not read: did you mean `{missing}`?" for key in strange if did_you_mean(key, [missing]))
 

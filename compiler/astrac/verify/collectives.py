@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
 from astrac.job import IMPLEMENTED, AxisGroup, Collective, Kind, ListedGroup
+from astrac.player.network import GROUP_ENDPOINT_DELAY
 from astrac.verify.evidence import node, programs_of
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _unable(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
     words = machine.algorithms.get(kind)
     trace = evidence.label("system", f"/{key}", "the algorithms")
     if not words:
-        message = f"{use.words} is a {kind.name}, and `{key}` is missing"
+        message = f"`{key}` is missing, and the traces have {kind.name}: {use.words}"
         yield diagnostic("AS772", message, evidence.at("system"), *trace)
         return
     for index, word in _at_work(evidence, use, words):
@@ -93,9 +94,12 @@ def _unable(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
 
 
 def _unheard(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
-    """A proper group runs a ring where the list has several words, whatever they are."""
+    """A proper group runs a ring where the list has several words, whatever they are, and pays a delay of its own."""
     words = evidence.job.machine.algorithms.get(use.op.kind, ())
-    listed = _listed(evidence, use)
+    listed, delay = _listed(evidence, use), evidence.job.machine.endpoint_delay
+    if listed is not None and delay not in {None, GROUP_ENDPOINT_DELAY}:
+        message = f"a communicator group pays {GROUP_ENDPOINT_DELAY} ns, not `endpoint-delay` {delay}: {use.words}"
+        yield diagnostic("AS877", message, evidence.at("system", "/endpoint-delay"))
     if listed is not None and len(words) > 1 and set(words) != {"ring"}:
         message = (
             f"a communicator group of {listed} NPUs runs `ring`, whatever these {len(words)} words say: {use.words}"

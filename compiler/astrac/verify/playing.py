@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
 from astrac.job import ListedGroup, Receive, Send
 from astrac.player import SIMULATOR, UNIT, play
+from astrac.verify.evidence import node, programs_of
+from astrac.verify.structure import unordered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,15 +44,26 @@ def played(evidence: Evidence) -> Iterator[Diagnostic]:
     if reason is not None and _UNKNOWN in reason:
         yield diagnostic("AS870", f"whether the run ends could not be found out: {reason}", evidence.at("system"))
     elif reason is not None:
-        hints = (
-            ("a world collective that names a group of all NPUs has numbers of its own",)
-            if "name the group" in reason
-            else ()
-        )
-        yield diagnostic("AS776", f"the run does not end well: {reason}", evidence.at("system"), hints=hints)
+        rank = re.search(r"\branks? (\d+)", reason)
+        place = evidence.at("system") if rank is None else evidence.of_rank(int(rank[1]))
+        hints = [*_hints(evidence, reason)]
+        yield diagnostic("AS776", f"the run does not end well: {reason}", place, hints=hints)
     elif not exact and evidence.exact and evidence.backend != "ns3":
         message = f"{nodes:,} nodes: their order was played to its end, without the simulator's times"
         yield diagnostic("AS870", message, evidence.at("system"))
+
+
+def _hints(evidence: Evidence, reason: str) -> Iterator[str]:
+    """What cures it, as far as the reason and the traces tell."""
+    if "name the group" in reason:
+        yield "a world collective that names a group of all NPUs has numbers of its own"
+    elif "never" in reason:
+        for _, program in programs_of(evidence.job):
+            pair = unordered(program)
+            if pair is not None:
+                names = " and ".join(node(op) for op in pair)
+                yield f"{names} are not ordered by dependencies: a control dependency gives all ranks one order"
+                return
 
 
 def ends(job: Job) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
+from astrac.job import Collective
 from astrac.verify.evidence import node, programs_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,25 @@ def broken(program: Program) -> Iterator[tuple[str, str]]:
             names = ", ".join(map(node, stuck[:4])) + (", ..." if len(stuck) > 4 else "")
             wait = "waits for itself" if len(stuck) == 1 else "wait for each other"
             yield "AS771", f"{names} {wait}"
+
+
+def unordered(program: Program) -> tuple[Collective, Collective] | None:
+    """Two collectives of a program of which neither waits for the other, None when all are in one order."""
+    last: dict[int, Collective] = {}  # of the collectives that a node waits for, the one with most before it
+    place: dict[int, int] = {}
+    chain: list[Collective] = []
+    for op in sorted(program.ops, key=lambda op: op.id):
+        before = [last[need] for need in (*op.data, *op.control) if need in last]
+        latest = max(before, key=lambda other: place[other.id], default=None)
+        if isinstance(op, Collective):
+            if chain and latest is not chain[-1]:
+                return chain[-1], op
+            place[op.id] = len(chain)
+            chain.append(op)
+            latest = op
+        if latest is not None:
+            last[op.id] = latest
+    return None
 
 
 def cycle(ops: tuple[Op, ...]) -> list[Op]:

@@ -8,7 +8,7 @@ from astrac.diagnostics import Diagnosed, Label, diagnostic
 from astrac.job import Kind, MemoryType
 from astrac.positioned import child
 from astrac.targets.astra_sim_2 import custom, keys
-from astrac.targets.astra_sim_2.read import read_groups, read_machine, read_memory, read_network
+from astrac.targets.astra_sim_2.read import old_keys, read_groups, read_machine, read_memory, read_network
 from astrac.targets.trees import json_tree, yaml_tree
 from astrac.targets.unread import unread
 
@@ -53,13 +53,13 @@ def advice(tree: Tree, kind: str) -> tuple[Diagnostic, ...]:
 
 
 def _about_network(tree: Tree) -> Iterator[Diagnostic]:
-    return unread(tree, "network")
+    return iter(()) if old_keys(tree) else unread(tree, "network")
 
 
 def _about_system(tree: Tree) -> Iterator[Diagnostic]:
     value = tree.value
     yield from unread(tree, "system")
-    if value.get("local-mem-bw", 0) == 0:
+    if value.get("local-mem-bw", 0) == 0 and value.get("roofline-enabled") != 1:  # else it is an error
         whole = tree.at("")
         place = tree.values.get("/local-mem-bw", whole.source.span(whole.start, whole.start + 1))
         yield diagnostic("AS862", "without `local-mem-bw` the reductions of collectives take no time", place)

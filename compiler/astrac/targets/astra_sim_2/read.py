@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Label, Result, diagnostic
 from astrac.job import Dimension, ListedGroup, Machine, MemoryType, RemoteMemory
+from astrac.positioned import child
 from astrac.targets import conform
+from astrac.targets.astra_sim_1 import keys as keys_1
 from astrac.targets.astra_sim_2 import keys, nearest
 
 if TYPE_CHECKING:
@@ -30,6 +32,10 @@ UNMODELLED: dict[str, object] = {
 
 def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
     """network.yml."""
+    old = old_keys(tree)
+    if old:
+        message = "these are keys of ASTRA-sim 1.0: 2.x reads `topology`, `npus_count`, `bandwidth` and `latency`"
+        return Result(None, (diagnostic("AS704", message, tree.key(child("", old[0]))),))
     findings = [_hinted(found, tree) for found in conform.findings(tree, "network")] or _uneven(tree)
     if findings:
         return Result(None, tuple(findings))
@@ -42,15 +48,20 @@ def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
     )
 
 
+def old_keys(tree: Tree) -> list[str]:
+    """The keys of a network that is written as for 1.0, in YAML, as ASTRA-sim's public page has it."""
+    if not isinstance(tree.value, dict) or "npus_count" in tree.value:
+        return []
+    found = [key for key in tree.value if key in keys_1.DIMENSION_KEYS]
+    return found if len(found) > 1 else []
+
+
 def _hinted(found: Diagnostic, tree: Tree) -> Diagnostic:
-    """With the form that was meant, where a block has a name that none has; keys of 1.0 are told once."""
+    """With the form that was meant, where a block has a name that none has."""
     words = tree.value.get("topology") if isinstance(tree.value, dict) else None
     for at, word in enumerate(words if isinstance(words, list) else ()):
         if isinstance(word, str) and found.labels[0].span == tree.at(f"/topology/{at}"):
             return replace(found, hints=nearest.hints(word))
-    if found.code == "AS704" and not found.hints and isinstance(tree.value, dict) and "units-count" in tree.value:
-        hint = "these are the keys of ASTRA-sim 1.0; 2.x reads `topology`, `npus_count`, `bandwidth`, `latency`"
-        return replace(found, hints=(hint,))
     return found
 
 
