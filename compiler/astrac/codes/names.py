@@ -173,8 +173,8 @@ ROWS: tuple[Code, ...] = (
     Code(
         "AS230",
         "point of a sweep",
-        what="`--point` names no point of the spec's sweep, or a spec that sweeps is compiled without choosing one where "
-        "only one can be taken.",
+        what="`--point` names no point of the spec's sweep, or a spec that sweeps is compiled without choosing one "
+        "where only one can be taken.",
         why="Each point is a variant with its own bundle.",
     ),
     Code(
