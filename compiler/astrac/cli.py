@@ -199,20 +199,13 @@ def _run_check(options: Namespace) -> int:
 
         bundles, stale = rebuilding.stale(options.files)
         return _told(stale, options.format, f"{bundles} bundle{'' if bundles == 1 else 's'}")
-    from astrac.document import to_json
-
     findings: list[Diagnostic] = []
     files = 0
     for path in options.files:
         specs, others = _sorted_out(path, options)
         files += len(specs)
         for spec in specs:
-            result = checking.check(_shown(spec), _read(spec), _variant(options))
-            points = result.value or ()
-            findings += [*result.diagnostics, *(finding for point in points for finding in point.diagnostics)]
-            if options.print:
-                for point in points:
-                    print(to_json(point.document.tree))
+            findings += _check_spec(_shown(spec), _read(spec), options)
         if others:
             from astrac.api import guarding
 
@@ -223,6 +216,23 @@ def _run_check(options: Namespace) -> int:
                 raise Usage(f"no file of ours or of ASTRA-sim's below {path}")
     what = f"{files} file{'' if files == 1 else 's'}"
     return _told(findings, options.format, "" if options.print else what)
+
+
+def _check_spec(name: str, data: bytes, options: Namespace) -> list[Diagnostic]:
+    """Findings of a spec under the profile that is asked for, or bare and under each of its own."""
+    from astrac.document import to_json
+
+    variant = _variant(options)
+    others = () if variant.profile or b"profile" not in data else checking.profiles(name, data)
+    findings: list[Diagnostic] = []
+    for profile in (variant.profile, *others):
+        result = checking.check(name, data, replace(variant, profile=profile))
+        points = result.value or ()
+        findings += [*result.diagnostics, *(finding for point in points for finding in point.diagnostics)]
+        if options.print and profile == variant.profile:
+            for point in points:
+                print(to_json(point.document.tree))
+    return findings
 
 
 def _told(findings: Sequence[Diagnostic], form: str, what: str) -> int:

@@ -18,7 +18,7 @@ class Position(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Source:
     """A text with the name it is shown under.
 

@@ -192,6 +192,12 @@ def check(
     return Result(tuple(_checked(document) for document in documents.value), documents.diagnostics)
 
 
+def profiles(name: str, data: bytes) -> tuple[str, ...]:
+    """The names of a spec's profiles, as far as it parses."""
+    file = parse(name, data).value
+    return () if file is None else tuple(item.name.text for item in file.items if isinstance(item, syntax.Profile))
+
+
 def _checked(document: Document) -> Checked:
     if not document.is_spec:
         return Checked(document, None, ())
