@@ -241,12 +241,11 @@ def _estimated(job: Job, plan: Plan, document: Document) -> Result[Estimate]:
 
 def _failure(reason: str, spec: Spec, document: Document) -> Diagnostic:
     """Of a run that does not end: chunks of all-reduces can wait for each other, anything else is our bug."""
-    dimensions = spec.topology.dimensions
-    default = spec.system.algorithm
-    words = [(block.algorithms and block.algorithms.all_reduce) or block.algorithm or default for block in dimensions]
-    odd = [index for index, word in enumerate(words) if word in ("halving_doubling", "double_binary_tree")]
-    if len(dimensions) > 1 and odd and spec.system.optimization == "local_bw_aware":
-        return diagnostic("AS719", reason, document.near(f"/topology/dimensions/{odd[-1]}/algorithm"))
+    system = spec.system
+    circular = len(spec.topology.dimensions) > 1 and system.optimization == "local_bw_aware" and system.chunks > 1
+    if circular and "never completes" in reason:
+        hints = (f"`active_chunks: {system.chunks}`, `chunks: 1` or `optimization: baseline` avoid it",)
+        return diagnostic("AS719", reason, document.near("/system/active_chunks"), hints=hints)
     return diagnostic("AS921", reason, document.near(""))
 
 

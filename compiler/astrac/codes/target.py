@@ -169,9 +169,11 @@ ROWS: tuple[Code, ...] = (
     Code(
         "AS719",
         "all-reduce whose chunks wait for each other",
-        what="In a network of several dimensions, `local_bw_aware` all-reduces with `halving_doubling` or a tree send "
-        "chunks up and down through the same queues. With this step they come to wait for each other.",
-        why="ASTRA-sim ends with status 0 and no result. `ring`, or `optimization: baseline`, does not have this.",
+        what="In a network of several dimensions the chunks of a `local_bw_aware` all-reduce go up and down through the "
+        "same queues, each of which serves `active_chunks` at once. Where ranks start apart (a shared memory, "
+        "stragglers), or with `halving_doubling` and trees, two ranks can serve different chunks and wait for each other.",
+        why="ASTRA-sim ends with status 0 and no result; ns-3 never ends. As many active chunks as chunks, one chunk, or "
+        "`optimization: baseline` do not have this.",
     ),
     Code(
         "AS720",

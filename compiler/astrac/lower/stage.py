@@ -122,7 +122,8 @@ class Stage:
             self.weights.reduce(chunk, unit, tuple(made), micro_batch, final=final)
         first = chunk.units[0].first
         outward = (index for index, part in chunk.parts.items() if min(part.layer.inputs, default=0) < first)
-        self._send(chunk, micro_batch, _joined(gradient[index] for index in outward), forward=False)
+        needs = _joined(gradient[index] for index in outward if index in gradient)
+        self._send(chunk, micro_batch, needs, forward=False)
 
     def _differentiate(self, part: Part, needs: Ids, micro_batch: int, made: list[int]) -> Ids:
         """A layer backward; ids of weight gradients go to `made`. Returns the ids that end the input's gradient."""
