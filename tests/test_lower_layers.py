@@ -64,6 +64,15 @@ def test_frozen_stages_send_no_gradients_back():
     assert ("pipeline", "input_gradient", "send") not in traffic(plan.duties[1].steps)
 
 
+def test_a_stage_whose_first_part_is_frozen():
+    plan = planned(
+        resnet('  layer "*" { freeze: true }', '  layer "res5_2*" { freeze: false }', axes={"pipeline": "degree: 4"})
+    ).plan
+    trained = {step.layer for step in plan.duties[3].steps if step.phase is Phase.WEIGHT_GRADIENT}
+    assert "res5_2_branch2a" in trained
+    assert all(("pipeline", "input_gradient", "send") not in traffic(duty.steps) for duty in plan.duties)
+
+
 def test_a_tied_weight_is_frozen_on_both_sides():
     plan = planned(gpt('  layer "head" { freeze: true }', words="tied: true")).plan
     assert not [step for step in steps_of(plan, "embedding") if step.phase is Phase.WEIGHT_GRADIENT]

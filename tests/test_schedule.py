@@ -205,7 +205,7 @@ OURS = [
     code
     for code, page in CODES.items()
     if page.bad
-    and ("AS500" < code < "AS590" or code in ("AS620", "AS705", "AS717", "AS718") or "AS801" <= code < "AS809")
+    and ("AS500" < code < "AS590" or code in ("AS620", "AS705", "AS717", "AS718", "AS719") or "AS801" <= code < "AS809")
 ]
 
 

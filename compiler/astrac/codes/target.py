@@ -5,6 +5,13 @@ from __future__ import annotations
 from astrac.codes.example import spec
 from astrac.codes.row import Code
 
+_TORUS = """topology torus {
+  ring x { size: 2, bandwidth: 75 GB/s, latency: 25 ns }
+  ring y { size: 2, bandwidth: 25 GB/s, latency: 300 ns }
+  ring z { size: 2, bandwidth: 112 GB/s, latency: 100 ns }
+}"""
+_POOL = "memory_pool cxl { sharing: pool, bandwidth: 10 GB/s, latency: 600 ns, holds: [parameters] }"
+
 ROWS: tuple[Code, ...] = (
     Code(
         "AS700",
@@ -169,11 +176,18 @@ ROWS: tuple[Code, ...] = (
     Code(
         "AS719",
         "all-reduce whose chunks wait for each other",
-        what="In a network of several dimensions the chunks of a `local_bw_aware` all-reduce go up and down through the "
+        what="In a network of several dimensions the chunks of a `local_bw_aware` all-reduce go up and down in the "
         "same queues, each of which serves `active_chunks` at once. Where ranks start apart (a shared memory, "
-        "stragglers), or with `halving_doubling` and trees, two ranks can serve different chunks and wait for each other.",
-        why="ASTRA-sim ends with status 0 and no result; ns-3 never ends. As many active chunks as chunks, one chunk, or "
-        "`optimization: baseline` do not have this.",
+        "stragglers), or with `halving_doubling` and trees, two ranks can serve different chunks for ever.",
+        why="ASTRA-sim ends with status 0 and no result; ns-3 does not end. As many active chunks as chunks, one "
+        "chunk, or `optimization: baseline` do not have this.",
+        bad=spec(topology=_TORUS, memory_pool=_POOL, parallelism="parallelism { data {} }"),
+        good=spec(
+            topology=_TORUS,
+            memory_pool=_POOL,
+            parallelism="parallelism { data {} }",
+            system="system { optimization: baseline }",
+        ),
     ),
     Code(
         "AS720",
