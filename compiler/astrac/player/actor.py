@@ -65,7 +65,6 @@ class Actor:
         desk: its nodes.
         starts, ends: tick of each node, -1 before.
         causes: for each node the one whose end let it be issued, -1 at the start.
-        senders: for each receive that ended as its message arrived, the node that sent it.
         device: ns of compute so far.
         finish: tick at which the simulator declares it finished.
         odd: whether it has issued a host or memory node.
@@ -73,6 +72,7 @@ class Actor:
         trees: (kind, level) -> trees used.
         arrived, posted: by channel, messages without a receive (when they were sent) and receives without a message.
         meeting: the collective that waits for its members.
+        batch: its last collective with others, and which ranks it ended with in a known order.
         ways: by sort of collective; forgotten when the cast is refined.
         last: the last end: tick, when it was registered, node, nodes issued then.
     """
@@ -84,7 +84,6 @@ class Actor:
         self.starts = [-1] * count
         self.ends = [-1] * count
         self.causes = [-1] * count
-        self.senders: dict[int, int] = {}
         self.device = 0
         self.finish: int | None = None
         self.odd = False
@@ -94,6 +93,7 @@ class Actor:
         self.arrived: dict[int, deque[int]] = defaultdict(deque)
         self.posted: dict[int, deque[int]] = defaultdict(deque)
         self.meeting: Meeting | None = None
+        self.batch = (-1, -1)
         self.ways: dict[int, Way] = {}
         self.last = (-1, -1, -1, [-1])
 
@@ -102,13 +102,12 @@ class Actor:
         other = Actor(role, script)
         other.desk = self.desk.copy(script)
         other.starts, other.ends, other.causes = list(self.starts), list(self.ends), list(self.causes)
-        other.senders = dict(self.senders)
         other.device, other.finish, other.odd, other.streams = self.device, self.finish, self.odd, self.streams
         other.group_streams.update(self.group_streams)
         other.trees.update(self.trees)
         other.arrived.update({channel: deque(waiting) for channel, waiting in self.arrived.items()})
         other.posted.update({channel: deque(waiting) for channel, waiting in self.posted.items()})
-        other.meeting, other.last = self.meeting, self.last
+        other.meeting, other.batch, other.last = self.meeting, self.batch, self.last
         return other
 
     def op(self, number: int) -> Any:

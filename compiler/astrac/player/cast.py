@@ -45,11 +45,11 @@ class Origin(NamedTuple):
 
     Attributes:
         key: of the role that it was part of.
-        seat: its place in the collective that told it apart; None when it took no part.
+        seat: its place in the collective that told it apart; -1 when it took no part.
     """
 
     key: Any
-    seat: int | None
+    seat: int
 
 
 class Assembly(NamedTuple):
@@ -289,12 +289,11 @@ class Axes:
             self._cuts[number] = _Cut.whole(axis.size)
         origins = {}
         for role in product(*(cut.cells for cut in self._cuts)):
-            seat: int | None = 0
+            seat = 0
             for number, axis, coordinates in reversed(seated):
                 among = coordinates or range(axis.size)
-                seat = (
-                    None if seat is None or role[number] not in among else seat * len(among) + among.index(role[number])
-                )
+                inside = seat >= 0 and role[number] in among
+                seat = seat * len(among) + among.index(role[number]) if inside else -1
             origins[role] = Origin(tuple(cut.cell(at) for cut, at in zip(old, role, strict=True)), seat)
         return origins
 
@@ -303,7 +302,7 @@ class Axes:
         old = list(self._cuts)
         self._cuts = [_Cut.whole(axis.size) for axis in self._axes]
         keys = product(*(cut.cells for cut in self._cuts))
-        return {key: Origin(tuple(cut.cell(at) for cut, at in zip(old, key, strict=True)), None) for key in keys}
+        return {key: Origin(tuple(cut.cell(at) for cut, at in zip(old, key, strict=True)), -1) for key in keys}
 
     def boxes(self, key: Key) -> tuple[Box, ...]:
         """See `Cast`."""

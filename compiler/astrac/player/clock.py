@@ -27,6 +27,7 @@ class Clock:
         calls: tick -> what happens there, in order.
         own: owner -> tick -> the owner's own events there, in order.
         fault: what the simulator has done with freed memory; None = nothing (section 6.3).
+        due: whether something waits for the end of the tick.
         limit: calls that may still happen; a play that needs more is given up.
     """
 
@@ -34,6 +35,7 @@ class Clock:
         self.now = 0
         self.calls: dict[int, list[Call]] = {}
         self.own: dict[Any, dict[int, list[Call]]] = defaultdict(dict)
+        self.due = False
         self.fault: str | None = None
         self.limit = limit
         self._ticks: list[int] = []
@@ -78,7 +80,7 @@ class Clock:
             }
 
     def play(self, between: Callable[[], None] = lambda: None) -> None:
-        """Until nothing is left to happen; `between` is called after each tick.
+        """Until nothing is left to happen; `between` is called after a tick in which something became due.
 
         Raises:
             Broken: when an event lies at tick 0, where the simulator's clock cannot stop.
@@ -96,7 +98,9 @@ class Clock:
             if self.limit < 0:
                 raise TooMuch
             del self.calls[tick]
-            between()
+            if self.due:
+                self.due = False
+                between()
 
 
 def _spread(calls: list[Call], actor: Any, copies: list[Any]) -> list[Call]:

@@ -36,6 +36,7 @@ class Ranks:
         self._programs = programs_of_ranks(job)
         self._numbers: dict[tuple[int, ...], int] = {}
         self._shapes: list[Hashable] = []
+        self._nodes: dict[int, dict[int, Op]] = {}
         talks = [_distinct(program, Send, Receive) for program in job.programs]
         meets = [_distinct(program, Collective) for program in job.programs]
         likes = _numbered([_likeness(*parts) for parts in zip(job.programs, talks, meets, strict=True)])
@@ -157,8 +158,19 @@ class Ranks:
         return self._receivers[destination].get((source, op.tag % TAGS, op.bytes))
 
     def members(self, rank: int, op: Collective) -> tuple[int, ...]:
-        """See `Cast`."""
-        return () if involved(op.group) is not None else members(self._job, op.group, rank)
+        """See `Cast`; a rank's own node names its group, whoever's node is asked for."""
+        if involved(op.group) is not None:
+            return ()
+        return members(self._job, self._own(rank, op).group, rank)
+
+    def _own(self, rank: int, op: Collective) -> Collective:
+        """The node of a rank's own Program that is like another's."""
+        program = self._programs[rank]
+        if program not in self._nodes:
+            self._nodes[program] = {node.id: node for node in self._job.programs[program].ops}
+        own = self._nodes[program][op.id]
+        assert isinstance(own, Collective)
+        return own
 
     def assembly(self, key: int, op: Collective, course: Course) -> Assembly:
         """See `Cast`."""
@@ -183,17 +195,14 @@ class Ranks:
         """See `Cast`: colours are told apart by the ends of their seats, and whom that tells apart in turn."""
         old = self._colours
         seats = [
-            self._seat(rank, meeting[colour].id, course) if colour in meeting else None
-            for rank, colour in enumerate(old)
+            self._seat(rank, meeting[colour], course) if colour in meeting else -1 for rank, colour in enumerate(old)
         ]
-        marks = [(colour, None if seat is None else ends[seat]) for colour, seat in zip(old, seats, strict=True)]
+        marks = [(colour, None if seat < 0 else ends[seat]) for colour, seat in zip(old, seats, strict=True)]
         self._colours = self._refined(_numbered(marks))
         return {role.key: Origin(old[role.rank], seats[role.rank]) for role in self.roles()}
 
-    def _seat(self, rank: int, number: int, course: Course) -> int:
+    def _seat(self, rank: int, op: Collective, course: Course) -> int:
         """A rank's place in the group of its own node."""
-        op = next(op for op in self._job.programs[self._programs[rank]].ops if op.id == number)
-        assert isinstance(op, Collective)
         listed = course.phases[0].circle.listed
         return (self.members(rank, op) if listed else taking_part(self._network, course, rank)).index(rank)
 
@@ -202,7 +211,7 @@ class Ranks:
         old = self._colours
         self._colours = list(range(len(old)))
         self.roles()
-        return {rank: Origin(colour, None) for rank, colour in enumerate(old)}
+        return {rank: Origin(colour, -1) for rank, colour in enumerate(old)}
 
     def boxes(self, key: int) -> tuple[Box, ...]:
         """See `Cast`."""

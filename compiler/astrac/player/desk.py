@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from astrac.job import Collective, Compute, Receive
@@ -38,25 +39,25 @@ class Script:
     """
 
     def __init__(self, program: Program) -> None:
-        self.ops = tuple(sorted(program.ops, key=lambda op: op.id))
+        self.ops = tuple(sorted(program.ops, key=attrgetter("id")))
         index = {op.id: number for number, op in enumerate(self.ops)}
         if not self.ops:
             raise Broken("a rank without any node: the simulator aborts")
         if len(index) < len(self.ops):
             raise Broken("two nodes with one id: the later one silently replaces the earlier")
-        children: list[list[int]] = [[] for _ in self.ops]
+        children: list[tuple[int, ...]] = [()] * len(self.ops)
         parents = []
         for number, op in enumerate(self.ops):
             needs = {*op.data, *op.control}
             for need in needs:
                 if need not in index:
                     raise Broken(f"node {op.id} depends on node {need}, which does not exist: the simulator aborts")
-                children[index[need]].append(number)
+                children[index[need]] += (number,)
             parents.append(len(needs))
         if all(parents):
             raise Broken("every node depends on another: the simulator aborts")
         self.parents = tuple(parents)
-        self.children = tuple(map(tuple, children))
+        self.children = tuple(children)
         self.slots = tuple(map(_slot, self.ops))
         groups: dict[Group, int] = {}
         sorts: dict[tuple[int, int, int], int] = {}
@@ -78,7 +79,7 @@ class Desk:
         running: nodes issued and not ended.
     """
 
-    __slots__ = ("_busy", "_late", "_ready", "_waits", "left", "running", "script")
+    __slots__ = ("_busy", "_count", "_late", "_ready", "_waits", "left", "running", "script")
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -88,11 +89,10 @@ class Desk:
         self._busy = [False] * 4
         self._ready: list[list[int]] = [[], [], [], []]
         self._late: list[int] = []
+        self._count = 0
         for number, parents in enumerate(script.parents):
             if not parents:
-                self._ready[script.slots[number]].append(number)
-        for heap in self._ready:
-            heapify(heap)
+                self._add(number)
 
     def copy(self, script: Script) -> Desk:
         """The same state, apart from now on, of a rank that runs a like Program."""
@@ -104,6 +104,7 @@ class Desk:
         other._busy = list(self._busy)
         other._ready = [list(heap) for heap in self._ready]
         other._late = list(self._late)
+        other._count = self._count
         return other
 
     def take(self) -> int | None:
@@ -111,30 +112,37 @@ class Desk:
 
         A round of `take`s must end with None. What becomes ready in between waits for the next round.
         """
-        best, slot = None, FREE
-        for number, heap in enumerate(self._ready):
-            if heap and not self._busy[number] and (best is None or heap[0] < best):
-                best, slot = heap[0], number
-        if best is None:
+        best, slot = -1, FREE
+        if self._count:
+            busy = self._busy
+            for number, heap in enumerate(self._ready):
+                if heap and not busy[number] and (best < 0 or heap[0] < best):
+                    best, slot = heap[0], number
+        if best < 0:
             for late in self._late:
-                heappush(self._ready[self.script.slots[late]], late)
+                self._add(late)
             self._late.clear()
             return None
         heappop(self._ready[slot])
+        self._count -= 1
         self._busy[slot] = slot != FREE
         self.running += 1
         return best
 
+    def _add(self, number: int) -> None:
+        heappush(self._ready[self.script.slots[number]], number)
+        self._count += 1
+
     def end(self, number: int) -> None:
         """A node has ended: its slot is free, its children may be ready."""
-        slots = self.script.slots
-        self._busy[slots[number]] = False
+        waits = self._waits
+        self._busy[self.script.slots[number]] = False
         self.running -= 1
         self.left -= 1
         for child in self.script.children[number]:
-            self._waits[child] -= 1
-            if not self._waits[child]:
-                heappush(self._ready[slots[child]], child)
+            waits[child] -= 1
+            if not waits[child]:
+                self._add(child)
 
     def skip(self, number: int) -> None:
         """A node that ends as it is issued; its children are seen by the next round only."""
@@ -178,12 +186,13 @@ class Desk:
         for number in issued:
             self._busy[slots[number]] = False
             self.running -= 1
-            heappush(self._ready[slots[number]], number)
+            self._add(number)
         self._busy[slots[first]] = slots[first] != FREE
         self.running += 1
         self.left += 1
         for child in self.script.children[first]:
             if not self._waits[child]:
+                self._count -= 1
                 self._ready[slots[child]].remove(child)
                 heapify(self._ready[slots[child]])
             self._waits[child] += 1
@@ -191,7 +200,7 @@ class Desk:
     @property
     def idle(self) -> bool:
         """Nothing is ready or running: the simulator declares the rank finished, whether or not all nodes ran."""
-        return not self.running and not any(self._ready)
+        return not self.running and not self._count
 
     @property
     def stuck(self) -> list[Op]:

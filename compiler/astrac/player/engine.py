@@ -29,6 +29,8 @@ LIMIT = 50_000_000
 """Events that representatives may play."""
 EVERYONE_EVENTS = 2_000_000
 """Events, about, that a play of every rank may cost where representatives cannot know."""
+SHARING_EVENTS = 200_000
+"""The same where ranks queue for a shared memory: their order is then read off, not worked out."""
 CONGESTED_EVENTS = 20_000_000
 """The same for the congestion-aware backend, which knows no other way."""
 
@@ -47,9 +49,12 @@ def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Playback:
         try:
             played = _represented(job, network, cost)
         except Undecided as undecided:
-            return _settled(job, network, trace=trace) or Playback(job.axes, fails=f"not known: {undecided}")
-        if played.unsettled is not None:
-            settled = _settled(job, network, trace=trace)
+            return _settled(job, network, EVERYONE_EVENTS, trace=trace) or Playback(
+                job.axes, fails=f"not known: {undecided}"
+            )
+        limit = SHARING_EVENTS if played.unsettled is None else EVERYONE_EVENTS
+        if played.unsettled is not None or played.sharing.asked:
+            settled = _settled(job, network, limit, trace=trace)
             if settled is not None:
                 return settled
         return Playback(job.axes, played.played(trace=trace), doubt=played.unsettled or played.doubt)
@@ -69,9 +74,9 @@ def _represented(job: Job, network: Network, cost: Cost) -> Representatives:
     return played
 
 
-def _settled(job: Job, network: Network, *, trace: bool) -> Playback | None:
+def _settled(job: Job, network: Network, limit: int, *, trace: bool) -> Playback | None:
     """Every rank is played to settle what representatives cannot know; None when that is too much."""
-    if _events(job, network) > EVERYONE_EVENTS:
+    if _events(job, network) > limit:
         return None
     every = Everyone(job)
     every.play()

@@ -9,13 +9,13 @@ from collections import defaultdict
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from astrac.job import IMPLEMENTED
+from astrac.job import IMPLEMENTED, AxisGroup
 from astrac.player.actor import Meeting, Way
 from astrac.player.groups import involved
 from astrac.player.members import EVENTS_A_MESSAGE, messages
 from astrac.player.network import FREED_PACKET, Broken, TooMuch
 from astrac.player.order import after_collective
-from astrac.player.phases import course
+from astrac.player.phases import Family, course
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -49,6 +49,7 @@ class Meetings:
         self._durations: dict[int, Together | None] = {}
         self._apart: dict[Hashable, Ends] = {}
         self._due: list[Actor] = []
+        self._ended: dict[tuple[int, int, Hashable], list[Actor]] = {}
         self._turn = 0
 
     def issue(self, actor: Actor, number: int, op: Collective) -> None:
@@ -70,6 +71,7 @@ class Meetings:
         meetings = [self._play.actors[key].meeting for key in way.keys]
         if all(other is not None and other.way.place == way.place for other in meetings):
             self._due.append(actor)
+            self._play.clock.due = True
 
     def _way(self, actor: Actor, op: Collective, group: int) -> Way:
         """Works out what one sort of collective is to a role."""
@@ -84,6 +86,8 @@ class Meetings:
         found = self._courses[key]
         listed = found.phases[0].circle.listed
         if self._cost.exact and self._play.clock.now == 0 and self._network.endpoint(group=listed) == 0:
+            if found.phases[0].algorithm.family is Family.TREE:
+                raise Undecided("a tree at tick 0 with endpoint-delay 0: it depends on which ranks come then")
             raise Broken("endpoint-delay 0 and a collective at tick 0: the simulator aborts in its event queue")
         keys = cast.assembly(actor.role.key, op, found).keys
         place: Hashable = op.group
@@ -122,6 +126,11 @@ class Meetings:
             actor = self._due.pop(0)
             if actor.meeting is not None:
                 self._meet(actor, actor.meeting)
+        ended, self._ended = self._ended, {}
+        for (time, tail, _), actors in ended.items():
+            self._turn += 1
+            for actor in self._in_order(actors):
+                self._finish(actor, time, tail)
 
     def copied(self, actor: Actor, copies: list[Actor]) -> None:
         """A class has been split."""
@@ -150,26 +159,33 @@ class Meetings:
             self._play.unsettled = self._play.unsettled or TIE.format(op.id)
         if known.fault:
             self._play.doubt = FREED_PACKET
-        for actor in self._in_order(actors, meeting.way.course):
-            self._finish(actor, known.time, known.tail)
+        alike = (known.time, known.tail, op.group if isinstance(op.group, AxisGroup) else len(op.group.members))
+        self._ended[alike] = [*self._ended.get(alike, []), *actors.values()]
         return True
 
-    def _in_order(self, actors: dict[Any, Actor], way: Course) -> list[Actor]:
-        """Members in the order in which they end together: it matters where single ranks queue for a memory."""
-        came = sorted(actors.values(), key=lambda actor: 0 if actor.meeting is None else actor.meeting.turn)
-        if not self._play.scattered:
+    def _in_order(self, actors: list[Actor]) -> list[Actor]:
+        """Members of alike groups in the order in which they end: it matters where ranks queue for a memory."""
+        came = sorted(actors, key=lambda actor: 0 if actor.meeting is None else actor.meeting.turn)
+        if not self._play.sharing.shared or len(self._play.actors) < self._network.npus:
             return came
-        order = after_collective(self._network, way, [actor.role.rank for actor in came])
+        by_rank = {actor.role.rank: actor for actor in came}
+        assert came[0].meeting is not None
+        order = after_collective(
+            self._network,
+            came[0].meeting.way.course,
+            list(by_rank),
+            lambda rank: self._play.cast.members(rank, by_rank[rank].collective),
+        )
         if order is None:
             self._play.unsettled = self._play.unsettled or "the order in which ranks end a collective is not known"
             return came
-        by_rank = {actor.role.rank: actor for actor in came}
         return [by_rank[rank] for rank in order]
 
     def _finish(self, actor: Actor, time: int, tail: int) -> None:
         assert actor.meeting is not None
         number = actor.meeting.number
         actor.meeting = None
+        actor.batch = (number, self._turn)
         self._play.register(actor, number, time, tail)
 
     def _end_apart(self, actors: dict[Any, Actor], meetings: dict[Any, Meeting], meeting: Meeting) -> None:
@@ -186,6 +202,7 @@ class Meetings:
         for seat, (key, _) in enumerate(seats):
             by_key[key].add(ends[seat])
         tail = self._network.endpoint(group=way.phases[-1].circle.listed)
+        self._turn += 1
         if all(len(times) == 1 for times in by_key.values()):
             last = dict.fromkeys(seats[came[at]][0] for at in found.order)
             for key in last:
@@ -194,10 +211,10 @@ class Meetings:
         part = {key: actor.collective for key, actor in actors.items()}
         origins = self._play.cast.refine(part, way, [ends[seat] for seat in range(len(seats))])
         parted = self._play.split(origins)
-        seated = {origin.seat: parted[key] for key, origin in origins.items() if origin.key in part}
-        first = [came[at] for at in found.order]
-        for seat in sorted((seat for seat in seated if seat is not None), key=first.index):
-            self._finish(seated[seat], ends[seat], tail)
+        place = {came[at]: turn for turn, at in enumerate(found.order)}
+        seated = [(origin.seat, parted[key]) for key, origin in origins.items() if origin.key in part]
+        for seat, actor in sorted(seated, key=lambda entry: place[entry[0]]):
+            self._finish(actor, ends[seat], tail)
 
     def _play_apart(self, way: Course, starts: list[tuple[int, int]], meeting: Meeting) -> Ends:
         """Ends relative to now, of starts in order."""
@@ -236,5 +253,6 @@ _MARKS = (
 
 
 def _mismatch(op: Collective, mine: tuple[Any, ...], theirs: tuple[Any, ...], rank: int, other: int) -> str:
-    reason = next(text.format(one, two) for text, one, two in zip(_MARKS, mine, theirs, strict=True) if one != two)
+    text, *pair = next(row for row in zip(_MARKS, mine, theirs, strict=True) if row[1] != row[2])
+    reason = text.format(*(getattr(mark, "name", mark) for mark in pair))
     return f"collective {op.id} of ranks {rank} and {other} never completes: {reason}"

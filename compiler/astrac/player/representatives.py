@@ -38,7 +38,7 @@ class Representatives:
     Attributes:
         clock: of the play.
         actors: by key of their role.
-        scattered: whether every rank has become an actor of its own.
+        sharing: the memory nodes.
         doubt: a defect of the simulator's memory that the play has met.
         unsettled: what only a play of every rank can tell.
     """
@@ -49,19 +49,18 @@ class Representatives:
         self.cast = cast
         self.cost = cost
         self.clock = Clock(limit)
-        self.scattered = False
         self.doubt: str | None = None
         self.unsettled: str | None = None
         self._scripts: dict[int, Script] = {}
         self.actors = {role.key: Actor(role, self._script(role.program)) for role in cast.roles()}
         self._meetings = Meetings(self)
-        self._sharing = Sharing(self)
+        self.sharing = Sharing(self)
         self._issuers: dict[type[Op], Callable[[Actor, int, Any], None]] = {
             Collective: self._meetings.issue,
             Send: self._send,
             Receive: self._receive,
-            Load: self._sharing.issue,
-            Store: self._sharing.issue,
+            Load: self.sharing.issue,
+            Store: self.sharing.issue,
         }
 
     def _script(self, program: int) -> Script:
@@ -90,7 +89,7 @@ class Representatives:
 
     def _between(self) -> None:
         self._meetings.between()
-        self._sharing.between()
+        self.sharing.between()
 
     def played(self, *, trace: bool) -> tuple[Played, ...]:
         """The classes of ranks, after a play, with the times of their nodes if asked."""
@@ -119,7 +118,7 @@ class Representatives:
             copies = [actor.copy(roles[key], self._script(roles[key].program)) for key in keys[1:]]
             self.clock.split(actor, copies)
             self._meetings.copied(actor, copies)
-            self._sharing.copied(actor, copies)
+            self.sharing.copied(actor, copies)
             actor.role = roles[keys[0]]
             actor.desk.script = self._script(actor.role.program)
             actors.update(zip(keys, [actor, *copies], strict=True))
@@ -217,7 +216,6 @@ class Representatives:
             return
         if receiver.posted[channel]:
             number = receiver.posted[channel].popleft()
-            receiver.senders[number] = event[0]
             self._end_by_message(receiver, (number, event[1]))
         else:
             receiver.arrived[channel].append(event[1])

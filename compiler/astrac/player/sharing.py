@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING
 
-from astrac.job import Collective, MemoryType, Receive
+from astrac.job import Collective, MemoryType, Receive, Send
 from astrac.player.network import FREED_REQUEST
 from astrac.player.order import after_collective
 from astrac.player.prices import memory_queue, memory_time
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from astrac.job import Load, Store
     from astrac.player.actor import Actor
     from astrac.player.order import Order
+    from astrac.player.phases import Course
     from astrac.player.representatives import Representatives
 
 SERVED = "the order in which ranks come to a shared memory is not known"
@@ -28,28 +29,40 @@ class _Memory:
     Attributes:
         busy: whether a request is being served.
         waiting: requests, in order of issue: a rank's actor and the index of its node.
+        last: when a rank came last, and the batch of the collective that let it.
     """
 
     def __init__(self) -> None:
         self.busy = False
         self.waiting: deque[tuple[Actor, int]] = deque()
+        self.last = (-1, -1)
 
 
 class Sharing:
-    """The memory nodes of a play."""
+    """The memory nodes of a play.
+
+    Attributes:
+        shared: whether ranks queue at all on this machine.
+        asked: whether any has.
+    """
 
     def __init__(self, play: Representatives) -> None:
         self._play = play
         self._memories: dict[int, _Memory] = defaultdict(_Memory)
         self._alike: list[tuple[Actor, int]] = []
+        self.asked = False
+        self.shared = play.job.machine.memory.type in {MemoryType.PER_NODE, MemoryType.POOL}
 
     def issue(self, actor: Actor, number: int, _op: Load | Store) -> None:
         """A rank asks; for ranks that act alike it waits until the end of the tick."""
         memory_queue(self._play.job.machine, actor.role.rank)
-        if self._play.scattered:
+        self.asked = True
+        if len(self._play.actors) == self._play.network.npus:
+            self._look(actor, number)
             self._ask(actor, number)
         else:
             self._alike.append((actor, number))
+            self._play.clock.due = True
 
     def copied(self, actor: Actor, copies: list[Actor]) -> None:
         """A class has been split before its requests were told apart."""
@@ -61,20 +74,24 @@ class Sharing:
         if not self._alike:
             return
         play = self._play
-        if len(play.actors) < play.job.machine.npus:
-            whole = len(play.actors) == 1
-            order = self._order(*self._alike[0]) if whole else None
-            if order is None:
-                play.unsettled = play.unsettled or SERVED
-            asking = dict(self._alike)
-            play.split(play.cast.scatter())
-            asking = dict(self._alike)
-            by_rank = {actor.role.rank: (actor, number) for actor, number in asking.items()}
-            self._alike = [by_rank[rank] for rank in order or sorted(by_rank) if rank in by_rank]
-        play.scattered = True
-        for actor, number in self._alike:
-            self._ask(actor, number)
+        whole = len(play.actors) == 1
+        order = self._order(*self._alike[0]) if whole else None
+        if order is None:
+            play.unsettled = play.unsettled or SERVED
+        play.split(play.cast.scatter())
+        by_rank = {actor.role.rank: (actor, number) for actor, number in self._alike}
         self._alike = []
+        for rank in order or sorted(by_rank):
+            self._ask(*by_rank[rank])
+
+    def _look(self, actor: Actor, number: int) -> None:
+        """Two ranks that come in one tick come in a known order if they ended one collective together."""
+        memory = self._memories[memory_queue(self._play.job.machine, actor.role.rank)]
+        cause, batch = actor.causes[number], actor.batch
+        came = (self._play.clock.now, batch[1] if cause == batch[0] else -1)
+        if 0 < came[0] == memory.last[0] and (came[1] < 0 or came != memory.last):
+            self._play.unsettled = self._play.unsettled or SERVED
+        memory.last = came
 
     def _order(self, actor: Actor, number: int) -> Order | None:
         """In which order all ranks, which have acted alike so far, issue a node: back to the start, and forth again."""
@@ -82,24 +99,22 @@ class Sharing:
         way = []
         at = actor.causes[number]
         while at >= 0:
-            if at in actor.senders:
-                way.append(at)
-                at = actor.senders[at]
-            else:
-                way.append(at)
+            way.append(at)
             at = actor.causes[at]
-        order: Order | None = list(range(play.job.machine.npus))
+        order: Order | None = list(range(play.network.npus))
         for node in reversed(way):
             op = actor.op(node)
-            if isinstance(op, Receive) and node in actor.senders:
-                axis = play.job.axis(op.axis)
-                order = [axis.peer(rank, -op.offset) for rank in order or ()]
-            elif isinstance(op, Collective) and not play.job.machine.replay_only:
+            if isinstance(op, Send | Receive):
+                return None
+            if isinstance(op, Collective) and not play.job.machine.replay_only:
                 known = actor.ways.get(actor.desk.script.sorts[node])
-                order = None if known is None else after_collective(play.network, known.course, order or [])
+                order = None if known is None else self._after(op, known.course, order or [])
             if order is None:
                 return None
         return order
+
+    def _after(self, op: Collective, way: Course, order: Order) -> Order | None:
+        return after_collective(self._play.network, way, order, lambda rank: self._play.cast.members(rank, op))
 
     def _ask(self, actor: Actor, number: int) -> None:
         memory = self._memories[memory_queue(self._play.job.machine, actor.role.rank)]
