@@ -142,7 +142,7 @@ def _row(row):
         "collective-optimization": row["optimization"],
         "endpoint-delay": int(row["endpoint_delay"]),
         "local-mem-bw": None if row["local_mem_bw"] == "absent" else float(row["local_mem_bw"]),
-        **dict.fromkeys(LISTS.values(), row["impl"].split("+") if row["impl"] else []),
+        **{key: row["impl"].split("+") if row["impl"] else [] for key in LISTS.values()},
     }
     warm = int(row["warmup_us"])
     node = {"id": 1, "type": "COLL", "comm_type": row["collective"], "comm_size": int(row["size_bytes"])}
@@ -190,9 +190,7 @@ def workloads():
         played = job(
             data["topology"], data["system"], traces, data["npu_to_trace"], data["comm_groups"], data["memory"]
         )
-        yield Measured(
-            data["name"], played, list(range(len(found["cycles"]))), found["cycles"], 0, found["exposed"]
-        )
+        yield Measured(data["name"], played, list(range(len(found["cycles"]))), found["cycles"], 0, found["exposed"])
 
 
 def by_rank(playback, figure):

@@ -1,0 +1,127 @@
+"""Representatives against every rank: the same figures, from as many classes as there are ranks that really differ."""
+
+import pytest
+
+from astrac.job import (
+    IMPLEMENTED,
+    Axis,
+    AxisGroup,
+    Box,
+    Collective,
+    Compute,
+    Dimension,
+    Job,
+    Kind,
+    Load,
+    Machine,
+    MemoryType,
+    Program,
+    RankClass,
+    Receive,
+    RemoteMemory,
+    Send,
+)
+from astrac.player import play
+from astrac.player.everyone import Everyone
+from astrac.player.playback import Run
+from jobs import ALL
+from measured import by_rank
+
+ALIGNED = (Axis("tensor", 1, 4), Axis("data", 4, 2), Axis("pipeline", 8, 2))
+
+
+def machine(*dimensions, words=("ring", "ring", "ring"), **rest):
+    return Machine(
+        dimensions=tuple(Dimension(block, size, 50.0, 500.0) for block, size in dimensions),
+        algorithms={kind: words[: len(dimensions)] for kind in IMPLEMENTED},
+        splits=4,
+        local_mem_bandwidth=1600.0,
+        **rest,
+    )
+
+
+def alike(axes, ops, box, extra=None):
+    """All ranks run one Program; with `extra` = (box, ops) some run another."""
+    boxes = tuple(None for _ in axes)
+    if extra is None:
+        return Job("alike", box, axes, (Program(ops),), (RankClass(0, (Box(boxes),)),))
+    where, others = extra
+    rest = []
+    for number, coordinates in enumerate(where):
+        if coordinates is not None:
+            outside = tuple(at for at in range(axes[number].size) if at not in coordinates)
+            rest.append(Box((*where[:number], outside, *boxes[number + 1 :])))
+    classes = (RankClass(0, tuple(rest)), RankClass(1, (Box(where),)))
+    return Job("alike", box, axes, (Program(ops), Program(others)), classes)
+
+
+def reduce(number, group, *deps, size=1 << 20, kind=Kind.ALL_REDUCE):
+    return Collective(id=number, data=deps, kind=kind, bytes=size, group=group)
+
+
+WORLD = AxisGroup(("tensor", "data", "pipeline"), (), (True, True, True))
+TENSOR = AxisGroup(("tensor",), (), (True, False, False))
+STEPS = (Compute(id=0, duration=5), reduce(1, TENSOR, 0), Compute(id=2, data=(1,), duration=3), reduce(3, WORLD, 2))
+SLOW = (Compute(id=0, duration=9), *STEPS[1:])
+CUBE = machine(("Switch", 4), ("FullyConnected", 2), ("Ring", 2))
+TREES = machine(("Switch", 4), ("Switch", 2), ("Switch", 2), words=("doubleBinaryTree", "ring", "ring"))
+RING = machine(("Ring", 8), ("Switch", 2))
+HALVES = (Axis("tensor", 1, 4), Axis("data", 4, 4))
+POOL = RemoteMemory(MemoryType.POOL, 700, 30)
+OFFLOAD = (
+    *STEPS,
+    Load(id=4, data=(3,), bytes=1 << 20),
+    Compute(id=5, data=(4,), duration=1),
+    reduce(6, WORLD, 5, kind=Kind.ALL_GATHER),
+)
+NEIGHBOURS = (
+    Send(id=0, axis="data", offset=1, bytes=1 << 20, tag=1),
+    Receive(id=1, axis="data", offset=-1, bytes=1 << 20, tag=1),
+    Compute(id=2, data=(0, 1), duration=1),
+)
+
+CASES = {
+    **{name: (job, None) for name, job in ALL.items()},
+    "alike": (alike(ALIGNED, STEPS, CUBE), 1),
+    "a slow rank tells its group apart, then all": (alike(ALIGNED, STEPS, CUBE, (((1,), (0,), (1,)), SLOW)), 16),
+    "a slow half is two classes until they meet": (
+        alike(ALIGNED, STEPS[:3], CUBE, ((None, None, (1,)), SLOW[:3])),
+        2,
+    ),
+    "trees tell places apart, not their copies": (alike(ALIGNED, STEPS, TREES), 4),
+    "half a ring: its ends are further apart": (
+        alike(HALVES, (reduce(0, AxisGroup(("tensor",))),), RING),
+        1,
+    ),
+    "every other of a ring and beyond": (alike(HALVES, (reduce(0, AxisGroup(("data",))),), RING), None),
+    "neighbours along an axis that wraps": (alike(HALVES, NEIGHBOURS, RING), None),
+    "a pool of memory": (alike(ALIGNED, OFFLOAD, machine(("Switch", 4), ("Switch", 2), ("Ring", 2), memory=POOL)), 16),
+}
+
+
+@pytest.mark.parametrize("job, classes", CASES.values(), ids=CASES)
+def test_representatives_equal_every_rank(job, classes):
+    every = Everyone(job)
+    every.play()
+    found = play(job, trace=True)
+    assert (found.fails, found.doubt) == (None, None)
+    assert by_rank(found, "cycles") == [rank.finish for rank in every.ranks]
+    assert by_rank(found, "exposed") == [rank.finish - rank.device for rank in every.ranks]
+    for played in found.classes:
+        spans = every.ranks[played.rank].spans
+        assert played.spans == tuple(spans[number] for number in range(len(spans)))
+    assert classes in {None, len(found.classes)}
+    assert sum(played.ranks for played in found.classes) == job.machine.npus
+
+
+def test_sixteen_thousand_ranks_are_one_class():
+    group = AxisGroup(("data",), (), (True, True))
+    ops = tuple(reduce(number, group, *range(number)) for number in range(50))
+    found = play(alike((Axis("data", 1, 1 << 14),), ops, machine(("Ring", 128), ("Ring", 128))))
+    assert [(played.ranks, played.boxes) for played in found.classes] == [(1 << 14, (Box((None,)),))]
+    assert found.runs() == (Run(0, (1 << 14) - 1, found.cycles, found.cycles),)
+
+
+def test_runs_are_as_long_as_can_be():
+    found = play(alike(ALIGNED, STEPS[:1], CUBE, ((None, (1,), None), SLOW[:1])))
+    assert found.runs() == (Run(0, 3, 5000, 0), Run(4, 7, 9000, 0), Run(8, 11, 5000, 0), Run(12, 15, 9000, 0))
