@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from google.protobuf.message import DecodeError
+from onnx import AttributeProto, ModelProto
 
 from astrac.layers.onnx.operators import OPERATORS
-from onnx import AttributeProto, ModelProto
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

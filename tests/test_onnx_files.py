@@ -10,12 +10,12 @@ import subprocess
 import sys
 
 import pytest
+from onnx import ModelProto, TensorProto
 
 from astrac.layers import table, zoo
 from astrac.layers.onnx import read_model
 from astrac.layers.onnx.skim import skim
 from astrac.source import Source
-from onnx import ModelProto, TensorProto
 from onnx_models import model, node, value, weight
 
 TENSOR = TensorProto(dims=[2], data_type=TensorProto.FLOAT, raw_data=bytes(8)).SerializeToString()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from astrac.layers import table
 from astrac.layers.onnx import read_model
-from onnx import TensorProto, helper
 from onnx_models import ints, model, node, value, weight
 
 X = value("x", 2, 4)

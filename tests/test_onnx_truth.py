@@ -7,9 +7,9 @@ import json
 from itertools import groupby
 from pathlib import Path
 
+import onnx
 import pytest
 
-import onnx
 from astrac.layers import table
 from astrac.layers.onnx import read_model
 

@@ -65,7 +65,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class RemoteMemory:
-    """memory.json. `bandwidth` in bytes per ns (1 GB = 1e9), `latency` in ns; both integers, as the simulator reads them."""
+    """memory.json. `bandwidth` in bytes per ns (1 GB = 1e9), `latency` in ns; the simulator reads integers."""
 
     type: MemoryType = MemoryType.NONE
     latency: int = 0
@@ -204,7 +204,7 @@ class Compute(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collective(Op):
-    """`bytes` is `comm_size`: the full buffer, the shard for ALL_GATHER. `duration` (us) serves replay and BROADCAST."""
+    """`bytes` is `comm_size`: the full buffer, for ALL_GATHER the shard. `duration` (us) serves replay, BROADCAST."""
 
     kind: Kind
     bytes: int

@@ -1,4 +1,3 @@
-# ruff: noqa: T201
 """Time, memory and disk of large jobs: `PYTHONPATH=compiler:tests python tests/bench/bench_emit.py [--large]`.
 
 The shape is that of GPT-3 on 1024 ranks (tensor 8, data 16, pipeline 8, 1F1B, 8 micro-batches): eight programs of some

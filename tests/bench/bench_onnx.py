@@ -68,6 +68,7 @@ def whole(files: dict[str, tuple[str, dict[str, int]]]) -> None:
 def in_process(files: dict[str, tuple[str, dict[str, int]]]) -> None:
     """`read_model` alone, and plain onnx on the same files."""
     import onnx
+
     from astrac.layers.onnx import read_model
 
     def ours(source: str, bind: dict[str, int]) -> Callable[[], object]:

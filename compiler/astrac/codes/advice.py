@@ -403,7 +403,7 @@ ROWS: tuple[Code, ...] = (
     Code(
         "AS877",
         "what a group does not hear",
-        what="A communicator group that is not the whole machine, and an `*-implementation` list of several words or an "
+        what="A communicator group that is not the whole machine, and a list of several algorithms or an "
         "`endpoint-delay` other than 10.",
         why="ASTRA-sim runs `ring` in the group unless the list has one word, and takes 10 ns for its endpoints.",
         severity=Severity.WARNING,

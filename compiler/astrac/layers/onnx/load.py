@@ -82,9 +82,8 @@ def _sniff(name: str, data: Buffer, span: Span | None) -> Diagnostic | None:
 
 
 def _parse(name: str, data: Buffer, span: Span | None) -> Any:
-    from google.protobuf.message import DecodeError  # noqa: PLC0415
-
     import onnx  # noqa: PLC0415 - a cold path: half a second that only ONNX files may cost
+    from google.protobuf.message import DecodeError  # noqa: PLC0415
 
     try:
         try:
