@@ -13,6 +13,7 @@ from astrac.source import Source
 from astrac.targets.astra_sim_2 import custom
 from astrac.targets.astra_sim_2.assemble import assemble
 from astrac.targets.astra_sim_2.check_files import advice
+from astrac.targets.recognise import KINDS
 from astrac.verify import Evidence, verify_algorithm, verify_read
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _customs(reading: Reading) -> tuple[list[Custom], list[Diagnostic]]:
             diagnostics.append(diagnostic("AS785", f"`{table}` is not there", place))
         else:
             try:
-                entries, wrong = custom.read_table(load.text(path))
+                entries, wrong = custom.read_table(load.text(path, "custom-table"))
                 found += entries
                 diagnostics += wrong
             except Diagnosed as stop:
@@ -194,7 +195,7 @@ def text_job(bundle: Bundle) -> Result[TextJob]:
     parts: dict[str, Any] = {}
     for kind, read in readers.items():
         try:
-            data, _ = load.content(bundle.files[kind], bundle.folder, 4 << 20)
+            data, _ = load.content(bundle.files[kind], bundle.folder, KINDS[kind].limit)
             result = read(Source(str(bundle.files[kind]), data.decode("utf-8")))
         except Diagnosed as stop:
             found.append(stop.diagnostic)
@@ -219,7 +220,7 @@ def _of_ns3(bundle: Bundle, ranks: Mapping[Path, Sequence[int]], _backend: str |
     from astrac.targets.ns3 import check_whole, read_config, read_logical, read_topology  # noqa: PLC0415
 
     def source(kind: str) -> Source | None:
-        return load.text(bundle.files[kind]) if kind in bundle.files else None
+        return load.text(bundle.files[kind], kind, bundle.folder) if kind in bundle.files else None
 
     try:
         texts = {kind: source(kind) for kind in ("ns3-logical", "ns3-topology", "ns3-config")}

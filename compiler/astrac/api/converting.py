@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from astrac.adopt import adopt, adopt_text
 from astrac.api.bundles import text_job
+from astrac.api.guarding import MAX_TEXT
 from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors
 from astrac.diff import diff, diff_text
 from astrac.fix import fix
@@ -17,7 +18,7 @@ from astrac.read.find import of_kinds
 from astrac.read.survey import survey
 from astrac.source import Source
 from astrac.targets.astra_sim_2 import transcript
-from astrac.targets.recognise import recognise
+from astrac.targets.recognise import KINDS, recognise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from astrac.diagnostics import Diagnostic
     from astrac.job import Job
     from astrac.text_job import TextJob
-
-MAX_TEXT = 16 << 20
-MAX_TRACE = 256 << 20
 
 
 # -- fix
@@ -94,7 +92,7 @@ def _dimensions(system: Path) -> int | None:
     from astrac.targets.trees import yaml_tree  # noqa: PLC0415
 
     try:
-        found = read_network(yaml_tree(load.text(networks[0]))).value
+        found = read_network(yaml_tree(load.text(networks[0], "network"))).value
     except Diagnosed:
         return None
     return None if found is None else len(found)
@@ -106,7 +104,7 @@ def _dimensions(system: Path) -> int | None:
 def decode(path: str, form: str = "jsonl") -> Result[Iterator[str]]:
     """The lines of a trace: `text` for people, `jsonl` to be encoded again."""
     try:
-        data, _ = load.content(Path(path), None, MAX_TRACE)
+        data, _ = load.content(Path(path), None, KINDS["trace"].limit)
         lines = transcript.to_text(data) if form == "text" else transcript.to_lines(data)
         return Result(iter(list(lines)))
     except Diagnosed as stop:

@@ -12,14 +12,14 @@ from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
 from astrac.read.load import content
 from astrac.read.survey import TRACE, survey
 from astrac.source import Source
+from astrac.targets.recognise import KINDS as TABLE
 from astrac.targets.recognise import recognise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 DEFAULT_BACKEND = BACKENDS[0]
-MAX_TEXT = 16 << 20
-MAX_TRACE = 256 << 20
+MAX_TEXT = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,28 @@ def check(path: str, kind: str | None, backend: str | None, *, only_inputs: bool
 
 
 def check_file(
-    path: str, kind: str | None = None, backend: str = DEFAULT_BACKEND, *, only_inputs: bool = False
+    path: str,
+    kind: str | None = None,
+    backend: str = DEFAULT_BACKEND,
+    *,
+    only_inputs: bool = False,
+    inside: Path | None = None,
 ) -> Guarded:
     """One file by itself.
 
     Args:
         path: of it.
-        kind: of `KINDS`; None: what is in it tells.
-        backend: that the file is for, of `verify.BACKENDS`.
+        kind: of `kinds.KINDS`; None: what is in it tells.
+        backend: that the file is for, of `kinds.BACKENDS`.
         only_inputs: pass over a file that is none of ASTRA-sim's.
+        inside: the folder that it may not lead out of, as a link.
     """
     try:
-        limit = MAX_TRACE if path.endswith(".et") or kind == "trace" else MAX_TEXT
-        data, _ = content(Path(path), None, limit)
+        is_trace = path.endswith(".et") or kind == "trace"
+        data, _ = content(Path(path), inside, TABLE["trace"].limit if is_trace else MAX_TEXT)
     except (Diagnosed, FileNotFoundError) as stop:
+        if only_inputs and not is_trace:
+            return Guarded(0, ())
         missing = diagnostic("AS700", f"`{path}` does not exist")
         return Guarded(1, (stop.diagnostic if isinstance(stop, Diagnosed) else missing,))
     word = kind or recognise(path, data)
@@ -73,6 +81,9 @@ def check_file(
         hints = (f"`--kind` takes one of {', '.join(KINDS)}",)
         message = "not one of ASTRA-sim's files, as far as its content tells"
         return Guarded(1, (diagnostic("AS781", message, Source(path).whole(), hints=hints),))
+    if len(data) > TABLE[word].limit:
+        message = f"larger than {TABLE[word].title} can be: {TABLE[word].limit >> 10} KiB"
+        return Guarded(1, (diagnostic("AS700", message, Source(path).whole()),))
     return Guarded(1, _check(path, data, word, backend))
 
 
@@ -173,7 +184,8 @@ def check_folder(folder: str, backend: str | None = None) -> Guarded:
             identity = _identity(name)
             if identity not in seen:
                 seen.add(identity)
-                diagnostics += check_file(str(name), kind, backend or DEFAULT_BACKEND).diagnostics
+                found_here = check_file(str(name), kind, backend or DEFAULT_BACKEND, inside=Path(folder))
+                diagnostics += found_here.diagnostics
     return Guarded(files, tuple(diagnostics))
 
 

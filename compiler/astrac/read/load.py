@@ -7,9 +7,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnosed, Result, diagnostic
-from astrac.positioned import MAX_TEXT
 from astrac.source import Source
 from astrac.targets.astra_sim_2.decode import Decoder
+from astrac.targets.recognise import KINDS
 
 if TYPE_CHECKING:
     import os
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from astrac.targets.astra_sim_2.decode import Trace
     from astrac.targets.astra_sim_2.names import Names
 
-MAX_TRACE = 256 << 20
 MAX_RANKS = 1 << 20
 MAX_FINDINGS = 10
 """A folder of a thousand broken traces is told about by its first ones."""
 
 
-def text(path: Path, files: Files | None = None) -> Source:
-    """A text file as it is shown; AS700 when it is none."""
-    data = content(path, None if files is None else files.inside, 4 * MAX_TEXT)[0]
+def text(path: Path, kind: str, inside: Path | None = None) -> Source:
+    """A text file of a kind of `targets.recognise.KINDS`, as it is shown; AS700 when it is none."""
+    data, _ = content(path, inside, KINDS[kind].limit)
     try:
         return Source(str(path), data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -82,7 +81,7 @@ def _trace(path: Path, files: Files, rank: int, decoder: Decoder, known: dict[ob
     inode = (status.st_dev, status.st_ino)
     trace = known.get(inode)
     if trace is None and inode not in known:
-        data, status = content(path, files.inside, MAX_TRACE)
+        data, status = content(path, files.inside, KINDS["trace"].limit)
         digest = blake2b(data).digest()
         trace = known.get(digest)
         if trace is None and digest not in known:
@@ -109,7 +108,8 @@ def content(path: Path, inside: Path | None, limit: int) -> tuple[bytes, os.stat
         if not stat.S_ISREG(status.st_mode):
             raise Diagnosed(diagnostic("AS700", f"`{path}` is not a file"))
         if status.st_size > limit:
-            raise Diagnosed(diagnostic("AS700", f"`{path}` is larger than {limit >> 20} MiB"))
+            most = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
+            raise Diagnosed(diagnostic("AS700", f"`{path}` is larger than {most}"))
         return path.read_bytes(), status
     except FileNotFoundError:
         if path.suffix == ".et":

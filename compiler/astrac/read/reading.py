@@ -126,7 +126,7 @@ class _Reader:
         if path is None:
             return None
         try:
-            self.trees[role] = parse(load.text(path, self.files))
+            self.trees[role] = parse(load.text(path, role, self.files.inside))
         except Diagnosed as stop:
             self.found.append(stop.diagnostic)
         return self.trees.get(role)

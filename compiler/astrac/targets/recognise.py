@@ -24,10 +24,12 @@ class Kind(NamedTuple):
     Attributes:
         title: for people.
         belongs: whether a text, with the lower-case name of its file, is one.
+        limit: bytes beyond which it is something else; the readers' time and memory follow from it.
     """
 
     title: str
     belongs: Callable[[str, str], bool]
+    limit: int = 256 << 10
 
 
 def recognise(name: str, data: bytes) -> str | None:
@@ -83,7 +85,9 @@ _SYSTEM = (*_OF_SYSTEMS, *(f"{key}-custom" for key in _IMPLEMENTATIONS), "per-no
 _NETWORK = ("topology", "npus_count", "bandwidth", "latency")
 _NETWORK_1 = ("topology-name", "dimensions-count", *keys_1.DIMENSION_KEYS)
 
-_SYSTEM_1 = re.compile(rf"(?:^|\s)(?:{'|'.join(_OF_SYSTEMS)})\s*:")
+_SYSTEM_1 = re.compile(
+    rf"(?:^|\s)(?:{'|'.join(_OF_SYSTEMS)}|endpoint-delay|active-chunks-per-dimension|boost-mode)\s*:"
+)
 _CONFIG = re.compile(
     r"^[ \t]*(?:TOPOLOGY_FILE|PACKET_PAYLOAD_SIZE|CC_MODE|KMAX_MAP|SIMULATOR_STOP_TIME)\s", re.MULTILINE
 )
@@ -156,7 +160,7 @@ def _is_table(text: str, _name: str) -> bool:
 
 KINDS: dict[str, Kind] = {
     "spec": Kind("a spec", lambda _text, _name: False),
-    "trace": Kind("a Chakra trace", lambda _text, _name: False),
+    "trace": Kind("a Chakra trace", lambda _text, _name: False, 256 << 20),
     "network": Kind("network.yml of ASTRA-sim 2.x", _is_network),
     "network-1": Kind("network.json of ASTRA-sim 1.0", _has(*_NETWORK_1, least=2)),
     "system": Kind("system.json of ASTRA-sim 2.x", _has(*_SYSTEM)),
@@ -166,10 +170,11 @@ KINDS: dict[str, Kind] = {
     "ns3-topology": Kind(
         "the physical topology of the ns-3 backend",
         lambda text, _: _COUNTS.match(text) is not None and _LINK.search(text) is not None,
+        4 << 20,
     ),
     "ns3-config": Kind("the configuration of the ns-3 backend", lambda text, _: len(_CONFIG.findall(text)) > 1),
-    "workload-1": Kind("a text workload of ASTRA-sim 1.0", _is_workload),
-    "groups": Kind("communicator groups of ASTRA-sim 2.x", _is_groups),
+    "workload-1": Kind("a text workload of ASTRA-sim 1.0", _is_workload, 4 << 20),
+    "groups": Kind("communicator groups of ASTRA-sim 2.x", _is_groups, 4 << 20),
     "custom-table": Kind("a table of custom collectives by node", _is_table),
 }
 """Kinds of files, by the word for `--kind`; the first that a file belongs to is its kind."""

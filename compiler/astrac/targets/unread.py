@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from astrac.positioned import Tree
 
 
+MAX_FINDINGS = 50
+"""Unknown keys of a file that is probably something else."""
+
+
 def unread(tree: Tree, schema: str) -> Iterator[Diagnostic]:
     """AS860 for keys that the schema does not have, AS861 for those that it says are not read.
 
@@ -29,10 +33,14 @@ def unread(tree: Tree, schema: str) -> Iterator[Diagnostic]:
         schema: a name of `schemas/artifacts/<name>.schema.json`.
     """
     known = _properties(schema)
+    told = 0
     for key, value in tree.value.items():
+        if told == MAX_FINDINGS:
+            return
         row = known.get(key)
         place = tree.key(child("", key))
         if row is None:
+            told += 1
             others = [other for other in known if other not in tree.value]
             yield diagnostic("AS860", f"ASTRA-sim reads no key {quoted(key)}", place, hints=did_you_mean(key, others))
         elif "x-unread" in row and value not in row["x-unread"]:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from astrac.targets.astra_sim_2.names import Names
 
 MAX_MESSAGE = 16 << 20
+MAX_MESSAGES = 1 << 21
+"""Of one trace."""
+
 MAX_NODES = 1 << 20
 """Different ones, of all traces together."""
 
@@ -71,6 +74,8 @@ def messages(data: bytes) -> list[bytes]:
             raise Diagnosed(diagnostic("AS706", f"message {len(found)} is cut off, or not a message"))
         found.append(data[at : at + size])
         at += size
+        if len(found) > MAX_MESSAGES:
+            raise Diagnosed(diagnostic("AS700", f"the trace has more than {MAX_MESSAGES} messages"))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Label, Result, diagnostic, quoted
@@ -64,6 +65,9 @@ NEEDED = ("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "RATE
 """Keys whose default is empty: ns-3 aborts, or reads a file without a name."""
 
 
+MAX_FINDINGS = 50
+
+
 @dataclass(frozen=True)
 class Config:
     """What the file says.
@@ -84,7 +88,7 @@ class Config:
 def read_config(source: Source) -> Result[Config]:
     """The configuration; AS784 for what ns-3 would misread, AS860 for words that it passes over."""
     reader = _Reader(source)
-    found = [*reader.read(), *reader.missing()]
+    found = [*islice(reader.read(), MAX_FINDINGS), *reader.missing()]
     config = Config(reader.words, reader.places, reader.rates, source)
     return Result(None if any(finding.is_error for finding in found) else config, tuple(found))
 
