@@ -237,6 +237,12 @@ def test_46_what_the_text_cannot_say_is_an_error(axes, words, place):
     assert hints == ["the traces of `--target astra-sim-2` say it"]
 
 
+def test_46_layers_that_are_recomputed_have_no_policy():
+    model = TINY.replace("} }", '}\n  layer "block0.*" { recompute: full }\n}')
+    text = spec(topology=topology(8), model=model, parallelism="parallelism { data {} }", training=training(8))
+    assert compiled(text).text_job is None
+
+
 @pytest.mark.parametrize(("words", "size"), [("", 33_554_432), (", sequence_parallel: true", 8_388_608)])
 def test_48_a_pipeline_sends(words, size):
     text = spec(

@@ -106,6 +106,7 @@ def _unsayable(plan: Plan, at: At) -> Diagnostic | None:
         (plan.micro_batches > 1, f"{plan.micro_batches} micro-batches", "/training"),
         (training.pass_ == "forward", "`pass: forward`", "/training/pass"),
         (training.recompute != "none", f"`recompute: {training.recompute}`", "/training/recompute"),
+        (any(step.phase is Phase.RECOMPUTE for step in plan.duties[0].steps), "recomputed layers", "/model/layers"),
         (spec.memory_pool is not None, "a memory pool", "/memory_pool"),
         (spec.hardware.slow is not None, "stragglers", "/hardware/slow"),
     )
