@@ -53,7 +53,19 @@ HINTS = {
 }
 
 
-GROUND = (_complete,)
+MOST_NPUS = 1 << 20
+"""A trace for each of them; ASTRA-sim itself needs 5 GB for 4,096 on one ring."""
+
+
+def _size(spec: Spec, at: At) -> Iterator[Diagnostic]:
+    """As many NPUs as files can be written for."""
+    total = npus(spec.topology)
+    if total > MOST_NPUS:
+        sizes = " x ".join(str(dimension.size) for dimension in spec.topology.dimensions)
+        yield diagnostic("AS534", f"{sizes} = {total:,} NPUs, more than {MOST_NPUS:,}", at("/topology"))
+
+
+GROUND = (_complete, _size)
 
 
 def _placement(spec: Spec, at: At) -> Iterator[Diagnostic]:

@@ -316,6 +316,17 @@ ROWS: tuple[Code, ...] = (
         ),
     ),
     Code(
+        "AS534",
+        "too many NPUs",
+        what="The sizes of the dimensions multiply to more than 1,048,576 NPUs.",
+        why="Each has a trace file of its own name, and ASTRA-sim keeps lists of all NPUs for each of them.",
+        bad=spec(
+            topology=_TWO_BY_FOUR.replace("size: 2", "size: 1024").replace("size: 4", "size: 2048"),
+            parallelism="parallelism { data {} }",
+        ),
+        good=spec(topology=_TWO_BY_FOUR, parallelism="parallelism { data {} }"),
+    ),
+    Code(
         "AS540",
         "model does not fit into memory",
         what="A rank needs more than `hardware.memory.capacity`. The message names the rank that needs most and its "

@@ -33,10 +33,9 @@ def fits(plan: Plan, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
         else:
             yield diagnostic("AS540", message, at("/hardware/memory/capacity"), hints=(hint,))
     if pool is not None and pool.capacity is not None:
-        held = {duty.stage: duty.memory.pool for duty in plan.duties}
         ranks = prod(axis.size for axis in plan.axes)
         sharers = {"npu": 1, "node": ranks // (pool.nodes or 1), "pool": ranks}[pool.sharing]
-        most = _most(held, plan, sharers)
+        most = _most(plan, sharers)
         if most > pool.capacity:
             message = f"{sharers} ranks keep {_size(most)} in a memory of {_size(int(pool.capacity))}"
             holds = Label(at("/memory_pool/holds"), "this lies there")
@@ -49,15 +48,15 @@ def _first_rank(duty: Duty, plan: Plan) -> int:
     return duty.slow[0] if duty.slow else 0 if axis is None else duty.stage * axis.stride
 
 
-def _most(held: dict[int, int], plan: Plan, sharers: int) -> int:
+def _most(plan: Plan, sharers: int) -> int:
     """The most that ranks which share one memory keep in it together: consecutive ranks share."""
+    held = {duty.stage: duty.memory.pool for duty in plan.duties}
     axis = plan.axis("pipeline")
-    if axis is None:
-        return sharers * held[0]
-    ranks = prod(axis.size for axis in plan.axes)
-    return max(
-        sum(held[axis.coordinate(rank)] for rank in range(first, first + sharers)) for first in range(0, ranks, sharers)
-    )
+    if axis is None or sharers <= axis.stride:
+        return sharers * max(held.values())
+    rounds, rest = divmod(sharers // axis.stride, axis.size)
+    window = max(sum(held[(first + step) % axis.size] for step in range(rest)) for first in range(axis.size))
+    return axis.stride * (rounds * sum(held.values()) + window)
 
 
 def _size(size: int) -> str:

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from astrac.lower.parts import phases
-from astrac.lower.weights import optimizer_cost
 from astrac.plan import Memory
+from astrac.strategies.optimizer import update_cost
 
 if TYPE_CHECKING:
     from astrac.lower.chunk import Chunk
@@ -58,7 +58,7 @@ def _kept_of(unit: Unit, stage: Stage) -> Counter[str]:
         keeper = weights.reducer(axes)
         found["gradients"] += keeper.held(elements, divided=keeper.sharding.gradients) * wide.gradients
         owned = keeper.held(elements, divided=keeper.sharding.optimizer)
-        found["optimizer_state"] += optimizer_cost(owned, stage.setting)[0]
+        found["optimizer_state"] += update_cost(owned, stage.setting)[0]
     return found
 
 

@@ -12,7 +12,7 @@ from astrac.job import Kind
 from astrac.plan import Communicate, Computation, Phase, Remote
 from astrac.strategies.data import KIND as DATA
 from astrac.strategies.data import Meeting, Reducer, reducer
-from astrac.strategies.optimizer import OPTIMIZERS
+from astrac.strategies.optimizer import update_cost
 from astrac.strategies.placement import SHARD
 from astrac.strategies.tensor import KIND as TENSOR
 
@@ -277,7 +277,7 @@ class Weights:
     def _update(self, unit: Unit, keeper: Reducer, elements: int) -> None:
         wide = self._setting.widths
         mine = keeper.held(elements, divided=keeper.sharding.optimizer)
-        state, moved, flops = optimizer_cost(mine, self._setting)
+        state, moved, flops = update_cost(mine, self._setting)
         needs = tuple(self._reduced[unit])
         if "gradients" in self.remote:
             needs = (*needs, self._move(mine * wide.gradients, needs, unit, store=False))
@@ -312,16 +312,3 @@ class Weights:
         micro_batch: int | None = None,
     ) -> int:
         return self._track.add(Remote(size, store), needs, unit.name, phase, micro_batch, "memory")
-
-
-def optimizer_cost(elements: int, setting: Setting) -> tuple[int, int, int]:
-    """(bytes of state, bytes moved, FLOPs) of updating so many parameters.
-
-    State: the optimizer's numbers and, in mixed precision, its own copy of the weights. An update reads the gradient,
-    reads and writes the state, and writes the weights (which it reads where there is no copy).
-    """
-    assert setting.spec.training is not None
-    row, wide = OPTIMIZERS[setting.spec.training.optimizer], setting.widths
-    state = (row.states + (1 if wide.master else 0)) * wide.optimizer
-    moved = wide.gradients + 2 * state + (1 if wide.master else 2) * wide.weights
-    return elements * state, elements * moved, elements * row.flops

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnostic, diagnostic
@@ -156,9 +157,10 @@ def _crowded(job: Job, at: At) -> Iterator[Diagnostic]:
 def _flattened(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator[Diagnostic]:
     """AS808 for groups that ASTRA-sim runs otherwise than their dimensions say."""
     told: set[AxisGroup] = set()
-    for case, (_, rank) in cases.items():
+    for case in cases:
         group = case.group
-        if group.dimensions is not None or group in told or len(_members(job, group, rank)) == job.machine.npus:
+        size = prod(len(group.only) or job.axis(name).size for name in group.axes)
+        if group.dimensions is not None or group in told or size == job.machine.npus:
             continue
         dimensions = [spec.topology.dimensions[index] for index in _touched(group, spec, job)]
         words = {wanted(block, case.kind, spec.system.algorithm) for block in dimensions}
