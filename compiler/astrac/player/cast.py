@@ -16,7 +16,7 @@ from astrac.player.groups import involved, members
 from astrac.player.network import Broken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from astrac.job import Axis, Job, Program
     from astrac.player.network import Link, Network
@@ -84,6 +84,12 @@ class Cast(Protocol):
 
     def members(self, rank: int, op: Collective) -> tuple[int, ...]:
         """Of a communicator group, in listed order; () for one that is given by dimensions."""
+
+    def name(self, rank: int, op: Collective) -> Hashable:
+        """Equal for groups whose collectives take the same course."""
+
+    def group(self, rank: int, op: Collective) -> Hashable:
+        """The group that a rank's own node names, like the one asked for."""
 
     def assembly(self, key: Any, op: Collective, course: Course) -> Assembly:
         """Who meets in a collective."""
@@ -259,6 +265,16 @@ class Axes:
     def members(self, rank: int, op: Collective) -> tuple[int, ...]:
         """See `Cast`."""
         return () if involved(op.group) is not None else members(self._job, op.group, rank)
+
+    def name(self, rank: int, op: Collective) -> Hashable:
+        """See `Cast`: groups along the same axes are alike."""
+        del rank
+        return op.group
+
+    def group(self, rank: int, op: Collective) -> Hashable:
+        """See `Cast`."""
+        del rank
+        return op.group
 
     def assembly(self, key: Key, op: Collective, course: Course) -> Assembly:
         """See `Cast`."""

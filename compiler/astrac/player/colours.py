@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from astrac.job import IMPLEMENTED, Box, Collective, Receive, Send
+from astrac.job import IMPLEMENTED, Box, Collective, ListedGroup, Receive, Send
 from astrac.player.cast import TAGS, Assembly, Origin, Role
 from astrac.player.groups import involved, members, programs_of_ranks
 from astrac.player.members import taking_part
@@ -162,6 +162,15 @@ class Ranks:
         if involved(op.group) is not None:
             return ()
         return members(self._job, self._own(rank, op).group, rank)
+
+    def name(self, rank: int, op: Collective) -> Hashable:
+        """See `Cast`."""
+        return self.members(rank, op) or op.group
+
+    def group(self, rank: int, op: Collective) -> Hashable:
+        """See `Cast`."""
+        own = self._own(rank, op).group
+        return own.id if isinstance(own, ListedGroup) else own
 
     def _own(self, rank: int, op: Collective) -> Collective:
         """The node of a rank's own Program that is like another's."""

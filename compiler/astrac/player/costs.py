@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from astrac.player.members import Ends, Trees, apart
+from astrac.player.apart import apart
+from astrac.player.members import Ends, Trees
 from astrac.player.network import Network
 from astrac.player.prices import lasting
 from astrac.player.together import Together, together
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
     from astrac.player.phases import Course
 
 
+class Apart(Protocol):
+    """When each member of a collective ends, given when each starts; see `apart.apart`."""
+
+    def __call__(
+        self,
+        network: Network,
+        course: Course,
+        starts: Sequence[tuple[int, int]],
+        trees: Trees,
+        limit: int,
+        *,
+        ordered: bool,
+    ) -> Ends:
+        """Called when the last member has come."""
+
+
 @dataclass(frozen=True)
 class Cost:
     """A cost function for a play.
@@ -26,14 +43,14 @@ class Cost:
         lasting: ns of a node that lasts by itself, `prices.SKIPPED`, or None when it depends on other ranks.
         message: ns of a send over a link.
         together: a collective whose members start together; None when they end apart.
-        apart: when each member ends, given when each starts; see `members.apart`.
+        apart: the same for members that start or end apart.
         exact: whether ties within a tick matter.
     """
 
     lasting: Callable[[Machine, Op], int | None]
     message: Callable[[Network, Link, int], int]
     together: Callable[[Network, Course], Together | None]
-    apart: Callable[[Network, Course, Sequence[tuple[int, int]], Trees, int], Ends]
+    apart: Apart
     exact: bool = True
 
 
@@ -46,12 +63,15 @@ def _unit_lasting(machine: Machine, op: Op) -> int | None:
 
 
 def _unit_apart(
-    _network: Network,
-    _course: Course,
+    network: Network,
+    course: Course,
     starts: Sequence[tuple[int, int]],
-    _trees: Trees,
-    _limit: int,
+    trees: Trees,
+    limit: int,
+    *,
+    ordered: bool,
 ) -> Ends:
+    del network, course, trees, limit, ordered
     last = max(tick for _, tick in starts)
     return Ends((last + 1,) * len(starts), tuple(range(len(starts))))
 

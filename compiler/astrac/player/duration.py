@@ -150,7 +150,7 @@ FORMS: dict[Family, Callable[[Network, Phase], Duration | None]] = {
 
 def duration(network: Network, phase: Phase) -> Duration | None:
     """Of a phase whose members start together; None when they do not end together or must be played to know."""
-    return FORMS[phase.algorithm.family](network, phase)
+    return FORMS[phase.algorithm.family](network, phase) if phase.message else None
 
 
 class _Mirror:

@@ -9,11 +9,11 @@ from collections import defaultdict
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from astrac.job import IMPLEMENTED, AxisGroup
+from astrac.job import IMPLEMENTED, AxisGroup, ListedGroup
 from astrac.player.actor import Meeting, Way
 from astrac.player.groups import involved
 from astrac.player.members import EVENTS_A_MESSAGE, messages
-from astrac.player.network import FREED_PACKET, Broken, TooMuch
+from astrac.player.network import FREED_PACKET, Broken
 from astrac.player.order import after_collective
 from astrac.player.phases import Family, course
 
@@ -48,6 +48,7 @@ class Meetings:
         self._courses: dict[Hashable, Course] = {}
         self._durations: dict[int, Together | None] = {}
         self._apart: dict[Hashable, Ends] = {}
+        self._come: dict[Hashable, int] = defaultdict(int)
         self._due: list[Actor] = []
         self._ended: dict[tuple[int, int, Hashable], list[Actor]] = {}
         self._turn = 0
@@ -68,8 +69,14 @@ class Meetings:
         actor.meeting = Meeting(number, self._play.clock.now, self._turn, way, self._mark(actor, op, way))
         self._turn += 1
         self._count(actor, op, way)
-        meetings = [self._play.actors[key].meeting for key in way.keys]
-        if all(other is not None and other.way.place == way.place for other in meetings):
+        self._come_to(actor, way)
+
+    def _come_to(self, actor: Actor, way: Way) -> None:
+        """Counts a member; when all have come, the collective is due at the end of the tick."""
+        name = way.place, way.keys[0], len(way.keys)
+        self._come[name] += 1
+        if self._come[name] == len(way.keys):
+            del self._come[name]
             self._due.append(actor)
             self._play.clock.due = True
 
@@ -79,9 +86,9 @@ class Meetings:
             raise Broken(f"collective {op.id} is a {op.kind.name}: the simulator throws")
         cast = self._play.cast
         dimensions = involved(op.group)
-        ranks = cast.members(actor.role.rank, op)
-        key = (op.kind, op.bytes, ranks or op.group)
+        key = (op.kind, op.bytes, cast.name(actor.role.rank, op))
         if key not in self._courses:
+            ranks = cast.members(actor.role.rank, op)
             self._courses[key] = course(self._network, op.kind, op.bytes, dimensions or (), ranks)
         found = self._courses[key]
         listed = found.phases[0].circle.listed
@@ -90,7 +97,7 @@ class Meetings:
                 raise Undecided("a tree at tick 0 with endpoint-delay 0: it depends on which ranks come then")
             raise Broken("endpoint-delay 0 and a collective at tick 0: the simulator aborts in its event queue")
         keys = cast.assembly(actor.role.key, op, found).keys
-        place: Hashable = op.group
+        place: Hashable = op.group if isinstance(op.group, AxisGroup) else None
         if dimensions is not None:
             place = frozenset((phase.level, phase.circle) for phase in found.phases)
         alone = self._together(found) if len(keys) == 1 else None
@@ -134,34 +141,59 @@ class Meetings:
 
     def copied(self, actor: Actor, copies: list[Actor]) -> None:
         """A class has been split."""
-        if actor in self._due:
-            self._due.extend(copies)
+        for ended in self._ended.values():
+            if actor in ended:
+                ended.extend(copies)
+
+    def refined(self) -> None:
+        """The cast has been refined: who waits is counted anew."""
+        ended = {id(actor) for actors in self._ended.values() for actor in actors}
+        self._come.clear()
+        self._due.clear()
+        for actor in self._play.actors.values():
+            meeting = actor.meeting
+            if meeting is not None and id(actor) not in ended:
+                script = actor.desk.script
+                sort = script.sorts[meeting.number]
+                if sort not in actor.ways:
+                    actor.ways[sort] = self._way(actor, actor.collective, script.groups[sort])
+                actor.meeting = meeting._replace(way=actor.ways[sort])
+                self._come_to(actor, actor.ways[sort])
 
     def _meet(self, actor: Actor, meeting: Meeting) -> None:
         op = actor.collective
-        actors = {
-            key: self._play.actors[key] for key in self._play.cast.assembly(actor.role.key, op, meeting.way.course).keys
-        }
+        actors = {key: self._play.actors[key] for key in meeting.way.keys}
         meetings = {key: other.meeting for key, other in actors.items() if other.meeting is not None}
         for key, theirs in meetings.items():
             if theirs.mark != meeting.mark:
                 raise Broken(_mismatch(op, meeting.mark, theirs.mark, actor.role.rank, actors[key].role.rank))
-        if len({theirs.since for theirs in meetings.values()}) > 1 or not self._end_together(actors, meeting, op):
-            self._end_apart(actors, meetings, meeting)
-
-    def _end_together(self, actors: dict[Any, Actor], meeting: Meeting, op: Collective) -> bool:
+        if isinstance(op.group, ListedGroup) and len(actors) > 1:
+            self._look_at_groups(actors, meeting.way.course)
         known = self._together(meeting.way.course)
-        if known is None:
-            return False
+        alike = known is not None and len({theirs.since for theirs in meetings.values()}) == 1
+        tie = alike and known is not None and known.tie and self._cost.exact and _affordable(meeting.way.course)
+        if known is None or not alike or tie:
+            self._end_apart(actors, meetings, meeting, tie=tie)
+        else:
+            self._end_together(list(actors.values()), known, op)
+
+    def _look_at_groups(self, actors: dict[Any, Actor], way: Course) -> None:
+        """Members may have come to another group of the same ranks, and then wait for ever."""
+        cast = self._play.cast
+        some = next(iter(actors.values()))
+        mine = cast.group(some.role.rank, some.collective)
+        for key, rank in cast.assembly(some.role.key, some.collective, way).seats:
+            other = cast.group(rank, actors[key].collective)
+            if other != mine:
+                raise Broken(f"ranks {some.role.rank} and {rank} wait for each other in groups {mine} and {other}")
+
+    def _end_together(self, actors: list[Actor], known: Together, op: Collective) -> None:
         if known.tie and self._cost.exact:
-            if _affordable(meeting.way.course):
-                return False
             self._play.unsettled = self._play.unsettled or TIE.format(op.id)
         if known.fault:
             self._play.doubt = FREED_PACKET
         alike = (known.time, known.tail, op.group if isinstance(op.group, AxisGroup) else len(op.group.members))
-        self._ended[alike] = [*self._ended.get(alike, []), *actors.values()]
-        return True
+        self._ended.setdefault(alike, []).extend(actors)
 
     def _in_order(self, actors: list[Actor]) -> list[Actor]:
         """Members of alike groups in the order in which they end: it matters where ranks queue for a memory."""
@@ -188,15 +220,17 @@ class Meetings:
         actor.batch = (number, self._turn)
         self._play.register(actor, number, time, tail)
 
-    def _end_apart(self, actors: dict[Any, Actor], meetings: dict[Any, Meeting], meeting: Meeting) -> None:
+    def _end_apart(
+        self, actors: dict[Any, Actor], meetings: dict[Any, Meeting], meeting: Meeting, *, tie: bool
+    ) -> None:
         """Members end apart: each is played, and classes whose members differ are split."""
         way = meeting.way.course
         some = next(iter(actors.values()))
         seats = list(self._play.cast.assembly(some.role.key, some.collective, way).seats)
-        if len(seats) * messages(way) * EVENTS_A_MESSAGE > MEMBER_EVENTS:
-            raise TooMuch
         came = sorted(range(len(seats)), key=lambda seat: meetings[seats[seat][0]].turn)
-        found = self._play_apart(way, [(seats[seat][1], meetings[seats[seat][0]].since) for seat in came], meeting)
+        found = self._play_apart(
+            way, [(seats[seat][1], meetings[seats[seat][0]].since) for seat in came], meeting, tie=tie
+        )
         ends = dict(zip(came, found.ticks, strict=True))
         by_key: dict[Any, set[int]] = defaultdict(set)
         for seat, (key, _) in enumerate(seats):
@@ -216,7 +250,7 @@ class Meetings:
         for seat, actor in sorted(seated, key=lambda entry: place[entry[0]]):
             self._finish(actor, ends[seat], tail)
 
-    def _play_apart(self, way: Course, starts: list[tuple[int, int]], meeting: Meeting) -> Ends:
+    def _play_apart(self, way: Course, starts: list[tuple[int, int]], meeting: Meeting, *, tie: bool) -> Ends:
         """Ends relative to now, of starts in order."""
         play = self._play
         now = play.clock.now
@@ -225,7 +259,9 @@ class Meetings:
         if memory not in self._apart:
             levels = zip(meeting.way.levels, meeting.mark[-1], strict=True)
             trees = {(way.kind, level): parity for level, parity in levels}
-            self._apart[memory] = self._cost.apart(self._network, way, relative, trees, MEMBER_EVENTS)
+            self._apart[memory] = self._cost.apart(
+                self._network, way, relative, trees, MEMBER_EVENTS, ordered=play.sharing.shared or tie
+            )
         found = self._apart[memory]
         if found.fault:
             play.doubt = FREED_PACKET

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.player.clock import Clock
 from astrac.player.messages import FreeWires, Post
-from astrac.player.network import Broken
+from astrac.player.network import Broken, TooMuch
 from astrac.player.phases import Family
 from astrac.player.streams import Station
 
@@ -71,8 +71,10 @@ def taking_part(network: Network, course: Course, rank: int) -> tuple[int, ...]:
     return tuple(ranks)
 
 
-def apart(network: Network, course: Course, starts: Sequence[tuple[int, int]], trees: Trees, limit: int) -> Ends:
-    """When each member ends.
+def messages_apart(
+    network: Network, course: Course, starts: Sequence[tuple[int, int]], trees: Trees, limit: int
+) -> Ends:
+    """When each member of a collective ends, message by message.
 
     Args:
         network: of the machine.
@@ -85,6 +87,8 @@ def apart(network: Network, course: Course, starts: Sequence[tuple[int, int]], t
         Broken: when members never end.
         TooMuch: when it is too much to play.
     """
+    if len(starts) * messages(course) * EVENTS_A_MESSAGE > limit:
+        raise TooMuch
     clock = Clock(limit)
     post = Post(clock, FreeWires(network, clock), network.npus)
     ends: dict[int, int] = {}

@@ -125,6 +125,7 @@ class Representatives:
         for actor in actors.values():
             actor.ways.clear()
         self.actors = actors
+        self._meetings.refined()
         return actors
 
     # One rank: issue and end.
