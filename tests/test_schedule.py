@@ -145,6 +145,21 @@ def test_algorithms_that_cannot_do_a_collective():
     assert "AS718" not in codes(small(8, more=cured, data="shard: optimizer"))
 
 
+def test_a_tree_is_no_part_of_an_all_reduce():
+    """Over several dimensions all but the last one reduce and scatter."""
+
+    def codes_of(first, second):
+        dimensions = (
+            f"  switch {name} {{ size: 4, bandwidth: 50 GB/s, latency: 500 ns, algorithm: {word} }}"
+            for name, word in (("a", first), ("b", second))
+        )
+        model = "model bench { collective { kind: all_reduce, size: 1 MiB } }"
+        return placed(spec(topology="\n".join(["topology pod {", *dimensions, "}"]), model=model))
+
+    assert codes_of("ring", "double_binary_tree") == []
+    assert codes_of("double_binary_tree", "ring") == [("AS718", "double_binary_tree")]
+
+
 def test_trees_in_groups():
     tree = ", algorithm: double_binary_tree"
     assert ("AS717", "double_binary_tree") in placed(small(8, more=tree, tensor="degree: 2", data=""))

@@ -62,23 +62,31 @@ def _touched(group: AxisGroup, spec: Spec, job: Job) -> list[int]:
 
 
 def _unable(spec: Spec, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator[Diagnostic]:
-    """AS718 where `ring` had to stand for an algorithm in a collective that the program issues."""
-    default = spec.system.algorithm
+    """AS718 where `ring` had to stand for an algorithm, or a tree runs an all-reduce in place of something else."""
     told: set[tuple[int, Kind]] = set()
     for case, (name, _) in cases.items():
-        # A communicator group keeps the algorithm of a lone dimension.
-        alone = (True,) if len(spec.topology.dimensions) == 1 else ()
-        for index, involved in enumerate(case.group.dimensions or alone):
+        for index, kind in _asked(case, spec):
             block = spec.topology.dimensions[index]
-            word = wanted(block, case.kind, default)
-            if not involved or case.kind not in UNABLE.get(word, ()) or (index, case.kind) in told:
+            word = wanted(block, case.kind, spec.system.algorithm)
+            if kind not in UNABLE.get(word, ()) or (index, case.kind) in told:
                 continue
             told.add((index, case.kind))
             pointer = f"/topology/dimensions/{index}/algorithm" if block.algorithm else "/system/algorithm"
-            kind = case.kind.name.lower()
-            hint = f"say `algorithms {{ {kind}: ring }}` in `{block.name}`, or another word that can do it"
-            message = f"`{word}` cannot do the {kind.replace('_', '-')} `{name}`"
+            key, what = case.kind.name.lower(), kind.name.lower().replace("_", "-")
+            hint = f"say `algorithms {{ {key}: ring }}` in `{block.name}`, or another word that can do it"
+            part = "" if kind is case.kind else " part of"
+            message = f"`{word}` cannot do the {what}{part} `{name}`"
             yield diagnostic("AS718", message, at(pointer), hints=(hint,))
+
+
+def _asked(case: _Case, spec: Spec) -> Iterator[tuple[int, Kind]]:
+    """What each dimension does of a collective: of an all-reduce over several the last one alone an all-reduce."""
+    # A communicator group keeps the algorithm of a lone dimension.
+    alone = (True,) if len(spec.topology.dimensions) == 1 else ()
+    indices = [index for index, involved in enumerate(case.group.dimensions or alone) if involved]
+    for index in indices:
+        halves = case.kind is Kind.ALL_REDUCE and spec.system.optimization == "local_bw_aware"
+        yield index, Kind.REDUCE_SCATTER if halves and index != indices[-1] else case.kind
 
 
 def _broken(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator[Diagnostic]:
