@@ -7,18 +7,19 @@ of each axis. Nothing here has the length of the number of ranks. Jobs that name
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from astrac.job import Box, Collective, ListedGroup, Receive, Send
+from astrac.job import AxisGroup, Box, Collective, ListedGroup, Receive, Send
 from astrac.player.groups import involved, members
 from astrac.player.network import Broken
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-    from astrac.job import Axis, Job, Program
+    from astrac.job import Axis, Job, Op, Program
     from astrac.player.network import Link, Network
     from astrac.player.phases import Course
 
@@ -147,10 +148,10 @@ class _Cut:
         """Every coordinate apart."""
         return cls(size, {at: at for at in range(size)}, None)
 
-    @property
-    def cells(self) -> list[int]:
+    @cached_property
+    def cells(self) -> tuple[int, ...]:
         """Names of all cells."""
-        return sorted({*self.named.values(), *([] if self.rest is None else [self.rest])})
+        return tuple(sorted({*self.named.values(), *([] if self.rest is None else [self.rest])}))
 
     def cell(self, coordinate: int) -> int:
         """The cell that a coordinate is in."""
@@ -158,9 +159,9 @@ class _Cut:
         assert found is not None
         return found
 
-    def among(self, coordinates: Iterable[int] | None) -> list[int]:
+    def among(self, coordinates: Iterable[int] | None) -> tuple[int, ...]:
         """The cells of some coordinates, None = of all."""
-        return self.cells if coordinates is None else sorted({self.cell(at) for at in coordinates})
+        return self.cells if coordinates is None else tuple(sorted({self.cell(at) for at in coordinates}))
 
     def coordinates(self, cell: int) -> tuple[int, ...] | None:
         """Of a cell, None = all."""
@@ -196,16 +197,22 @@ class Axes:
             raise Unstructured
         self._boxes = [(ranks.program, box) for ranks in job.classes for box in ranks.boxes]
         self._cuts = [
-            _Cut.by(
-                axis.size, dict.fromkeys(at for _, box in self._boxes if (at := box.coordinates[number]) is not None)
-            )
+            _Cut.by(axis.size, dict.fromkeys([*self._named(number), *_chosen(ops, axis.name)]))
             for number, axis in enumerate(job.axes)
         ]
+        self._met: dict[tuple[tuple[int, ...], ...], tuple[Key, ...]] = {}
         for name, offset in talks:
             self._talk(self._index[name], offset)
         if prod(len(cut.cells) for cut in self._cuts) > 4 * len(self._boxes) + 64:
             raise Unstructured
         self._receivers = [self._first_receivers(program) for program in job.programs]
+
+    def _named(self, number: int) -> Iterator[tuple[int, ...]]:
+        """The sets of coordinates of an axis that boxes name."""
+        for _, box in self._boxes:
+            allowed = box.coordinates[number]
+            if allowed is not None:
+                yield allowed
 
     def _first_receivers(self, program: Program) -> dict[tuple[str, int, int, int], int]:
         first: dict[tuple[str, int, int, int], int] = {}
@@ -279,12 +286,15 @@ class Axes:
     def assembly(self, key: Key, op: Collective, course: Course) -> Assembly:
         """See `Cast`."""
         seated = self._seated(op, course)
-        cells: list[Iterable[int]] = [(at,) for at in key]
+        cells: list[tuple[int, ...]] = [(at,) for at in key]
         for number, axis, coordinates in seated:
             if coordinates is not None and axis.coordinate(self.rank(key)) not in coordinates:
                 raise Broken(f"collective {op.id} is issued by rank {self.rank(key)}, which is not in its group")
             cells[number] = self._cuts[number].among(coordinates)
-        return Assembly(tuple(product(*cells)), self._seats(key, seated))
+        among = tuple(cells)
+        if among not in self._met:
+            self._met[among] = tuple(product(*among))
+        return Assembly(self._met[among], self._seats(key, seated))
 
     def _seats(self, key: Key, seated: list[tuple[int, Axis, tuple[int, ...] | None]]) -> Iterator[tuple[Key, int]]:
         order = [(number, axis, coordinates or range(axis.size)) for number, axis, coordinates in reversed(seated)]
@@ -344,3 +354,10 @@ class Axes:
             elif inside:
                 raise Unstructured
         return seated
+
+
+def _chosen(ops: list[Op], axis: str) -> Iterator[tuple[int, ...]]:
+    """The sets of coordinates of an axis that groups choose."""
+    for op in ops:
+        if isinstance(op, Collective) and isinstance(op.group, AxisGroup) and op.group.only and axis in op.group.axes:
+            yield op.group.only
