@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from astrac.player.members import Ends, messages_apart
+from astrac.player.network import TooMuch
 from astrac.player.phases import Family
 from astrac.player.recurrence import PHASES
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from astrac.player.members import Trees
     from astrac.player.network import Network
     from astrac.player.phases import Course
+
+
+MAX_CHUNKS = 2_000_000
+"""Members x chunks x phases of one collective that are played."""
 
 
 class _Unknown(Exception):  # noqa: N818 - a finding, not an error
@@ -43,6 +48,8 @@ def apart(
         Broken: when members never end.
         TooMuch: when it is too much to play.
     """
+    if course.count * len(course.phases) * len(starts) > MAX_CHUNKS:
+        raise TooMuch
     if not ordered and network.machine.queues == 1:
         try:
             return _Members(network, course, starts, trees).play()

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 Call = tuple["Callable[[Any, Any], None]", Any, Any]
 """A function of an owner and an argument, with both: the owner can be exchanged while the call waits."""
 
+MAX_TICK = 1 << 63
+LATE = "more cycles than 63 bits hold"
+
 
 class Clock:
     """Plays events in order.
@@ -88,8 +91,10 @@ class Clock:
         """
         while self._ticks:
             tick = heappop(self._ticks)
-            if tick == 0:
-                raise Broken("something lasts 0 ns at tick 0: the simulator aborts in its event queue")
+            if not 0 < tick < MAX_TICK:
+                raise Broken(
+                    "something lasts 0 ns at tick 0: the simulator aborts in its event queue" if not tick else LATE
+                )
             self.now = tick
             calls = self.calls[tick]
             for call, owner, argument in calls:

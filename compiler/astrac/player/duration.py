@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from astrac.player.phases import Circle, Phase
 
 
+MAX_LISTED = 1024
+"""Members of a communicator group whose links are all compared."""
+
+
 class Duration(NamedTuple):
     """Of a phase or a collective.
 
@@ -56,6 +60,8 @@ def _partner_link(network: Network, circle: Circle, offset: int) -> Link | None:
 def extreme_links(network: Network, circle: Circle) -> set[Link] | None:
     """Of all pairs, at least the fastest and the slowest links for any size; None when members do not look alike."""
     if circle.listed:
+        if circle.size > MAX_LISTED:
+            return None
         links = {step_link(network, circle, distance) for distance in range(1, circle.size)}
         return None if None in links else {link for link in links if link is not None}
     ends = set()

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 LIMIT = 50_000_000
 """Events that representatives may play."""
-EVERYONE_EVENTS = 2_000_000
+EVERYONE_EVENTS = 1_500_000
 """Events, about, that a play of every rank may cost where representatives cannot know."""
 SHARING_EVENTS = 200_000
 """The same where ranks queue for a shared memory: their order is then read off, not worked out."""
-CONGESTED_EVENTS = 20_000_000
+CONGESTED_EVENTS = 12_000_000
 """The same for the congestion-aware backend, which knows no other way."""
 
 
@@ -49,11 +49,10 @@ def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Playback:
         try:
             played = _represented(job, network, cost)
         except Undecided as undecided:
-            return _settled(job, network, EVERYONE_EVENTS, trace=trace) or Playback(
-                job.axes, fails=f"not known: {undecided}"
-            )
-        limit = SHARING_EVENTS if played.unsettled is None else EVERYONE_EVENTS
-        if played.unsettled is not None or played.sharing.asked:
+            settled = _settled(job, network, EVERYONE_EVENTS, trace=trace)
+            return settled or Playback(job.axes, fails=f"not known: {undecided}")
+        if cost.exact and (played.unsettled is not None or played.sharing.asked):
+            limit = SHARING_EVENTS if played.unsettled is None else EVERYONE_EVENTS
             settled = _settled(job, network, limit, trace=trace)
             if settled is not None:
                 return settled

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.player.clock import Clock
-from astrac.player.messages import FreeWires, Post
+from astrac.player.messages import ITINERARIES, FreeWires, Post
 from astrac.player.network import Broken, TooMuch
 from astrac.player.phases import Family
 from astrac.player.streams import Station
@@ -43,14 +43,12 @@ class Ends(NamedTuple):
 
 
 def messages(course: Course) -> int:
-    """How many messages one member sends, about."""
-    total = 0
-    for phase in course.phases:
-        peers = phase.circle.size - 1
-        sends = {Family.RING: peers, Family.DIRECT: peers, Family.HALVING: peers.bit_length(), Family.TREE: 2}
-        quadratic = phase.algorithm.family is Family.RING and phase.kind.name == "ALL_TO_ALL"
-        total += sends[phase.algorithm.family] * (peers if quadratic else 2)
-    return course.count * total
+    """How many messages one member sends; about two in a tree."""
+    sends = (
+        2 if phase.algorithm.family is Family.TREE else ITINERARIES[phase.algorithm.family](phase, 0, 1).sends
+        for phase in course.phases
+    )
+    return course.count * sum(sends)
 
 
 def span(network: Network, course: Course) -> list[tuple[int, int]]:

@@ -42,6 +42,13 @@ FREED_REQUEST = "the simulator reads a freed memory request as a rank finishes: 
 """Defects of its memory: the figures hold if it survives them."""
 
 
+def whole(time: float) -> int:
+    """A time as the simulator keeps it: truncated to whole ns; raises `Broken` for one that 63 bits do not hold."""
+    if not time < 1 << 63:
+        raise Broken("something lasts more than 2^63 ns")
+    return int(time)
+
+
 class Link(NamedTuple):
     """What one message travels: the one dimension that is charged, and the hops in it."""
 
@@ -96,12 +103,12 @@ class Network:
     def delay(self, link: Link, size: int) -> int:
         """`floor(hops x latency + size / beta)`: one truncation a message, after adding both terms."""
         latency = self.machine.dimensions[link.dimension].latency
-        return int(link.hops * latency + size / self._bytes_per_ns[link.dimension])
+        return whole(link.hops * latency + size / self._bytes_per_ns[link.dimension])
 
     def reduction(self, size: int) -> int:
         """Two reads and a write of a message, each truncated; free when local-mem-bw is absent or 0."""
         bandwidth = self._reduction_bytes_per_second
-        return 3 * int(size / bandwidth * 1e9) if bandwidth else 0
+        return 3 * whole(size / bandwidth * 1e9) if bandwidth else 0
 
     def endpoint(self, *, group: bool) -> int:
         """Paid at the start of a phase and for each message received; hard-wired in a communicator group."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.job import Kind
-from astrac.player.network import Broken
+from astrac.player.network import HOPS, Broken
 
 if TYPE_CHECKING:
     from astrac.job import Machine
@@ -262,8 +263,21 @@ def _refuse(
             raise Broken("doubleBinaryTree as last entry of a list shorter than the dimensions: the simulator crashes")
 
 
+MAX_RANKS = 1 << 20
+"""More ranks than any run of the simulator has; a Job of more is not played."""
+
+
 def startup(machine: Machine) -> None:
     """Raises `Broken` for what aborts the simulator before its first tick, whatever the traces hold."""
+    for number, dimension in enumerate(machine.dimensions):
+        if dimension.block not in HOPS:
+            raise Broken(f"topology `{dimension.block}` of dimension {number}: the simulator stops")
+        if dimension.size < 2:
+            raise Broken(f"npus_count {dimension.size} of dimension {number} is not above 1: the simulator stops")
+        if not (0 < dimension.bandwidth < inf and 0 <= dimension.latency < inf):
+            raise Broken(f"bandwidth and latency of dimension {number} must be positive: the simulator stops")
+    if not machine.dimensions or machine.npus > MAX_RANKS:
+        raise Broken(f"{machine.npus} ranks: not known")
     for kind, words in machine.algorithms.items():
         for word in words:
             algorithm(word)
@@ -271,3 +285,8 @@ def startup(machine: Machine) -> None:
             raise Broken(f"{len(words)} algorithms for {kind.name} and fewer dimensions: the simulator aborts")
     if machine.endpoint_delay is not None and machine.endpoint_delay < 0:
         raise Broken(f"endpoint-delay {machine.endpoint_delay} is negative: the simulator aborts")
+    for name, value in (("local-mem-bw", machine.local_mem_bandwidth), ("peak-perf", machine.peak_performance)):
+        if value is not None and not 0 <= value < inf:
+            raise Broken(f"{name} is {value}: times would be negative or no numbers")
+    if machine.memory.latency < 0 or machine.memory.bandwidth < 0:
+        raise Broken("the remote memory's latency and bandwidth must not be negative")

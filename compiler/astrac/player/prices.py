@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from astrac.job import Collective, Compute, Kind, Load, MemoryType, Store
-from astrac.player.network import Broken
+from astrac.player.network import Broken, whole
 
 if TYPE_CHECKING:
     from astrac.job import Machine, Op
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 def replayed(op: Op) -> int:
     """`duration_micros x 1000` ns, 0 becomes 1 ns; nodes that carry no duration replay as 0."""
-    return op.duration * 1000 or 1 if isinstance(op, Compute | Collective) else 1
+    time = op.duration * 1000 or 1 if isinstance(op, Compute | Collective) else 1
+    if time < 0:
+        raise Broken(f"node {op.id} lasts {time} ns")
+    return time
 
 
 def compute_time(machine: Machine, op: Compute) -> int | None:
@@ -29,10 +33,12 @@ def compute_time(machine: Machine, op: Compute) -> int | None:
     peak = (machine.peak_performance or 0.0) * 1_000_000_000_000
     if not bandwidth or not peak:
         raise Broken("roofline-enabled needs both peak-perf and local-mem-bw: compute would last 0 ns or abort")
+    if op.num_ops < 0 or op.tensor_size < 0:
+        raise Broken(f"node {op.id} has {op.num_ops} operations on {op.tensor_size} bytes")
     if op.num_ops == 0:
         raise Broken(f"node {op.id} has 0 operations: its roofline time is not a number (2^63 cycles)")
     performance = min(bandwidth * (op.num_ops / op.tensor_size), peak)
-    return int(op.num_ops / performance * 1e9)
+    return whole(op.num_ops / performance * 1e9) if performance else whole(inf)
 
 
 def memory_time(machine: Machine, size: int) -> int:
@@ -41,7 +47,9 @@ def memory_time(machine: Machine, size: int) -> int:
     A bandwidth that is missing or a fraction below 1 is read as 0: the transfer is free.
     """
     memory = machine.memory
-    return memory.latency + (int(size / memory.bandwidth) if memory.bandwidth else 0)
+    if size < 0:
+        raise Broken(f"a memory node moves {size} bytes")
+    return memory.latency + (whole(size / memory.bandwidth) if memory.bandwidth else 0)
 
 
 def memory_queue(machine: Machine, rank: int) -> int:

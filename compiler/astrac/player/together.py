@@ -10,11 +10,16 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.player.duration import duration
+from astrac.player.network import TooMuch
 
 if TYPE_CHECKING:
     from astrac.player.duration import Duration
     from astrac.player.network import Network
     from astrac.player.phases import Course, Phase
+
+
+MAX_CHUNKS = 1_000_000
+"""Chunks x phases of one collective that are played."""
 
 
 class Together(NamedTuple):
@@ -44,6 +49,8 @@ def together(network: Network, course: Course) -> Together | None:
     machine = network.machine
     levels = {phase.level for phase in course.phases}
     if machine.queues > 1 or len(levels) < len(known):
+        if course.count * len(known) > MAX_CHUNKS:
+            raise TooMuch
         return _Line(network, course, known).play()._replace(fault=fault)
     # Each phase has a queue of its own: the slowest is never idle between the first chunk and the last.
     rounds = -(-course.count // machine.active_chunks)
