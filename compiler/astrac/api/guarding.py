@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,13 +11,13 @@ from astrac.api.bundles import check_bundle
 from astrac.api.kinds import BACKENDS, KINDS
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
 from astrac.read.load import content
-from astrac.read.survey import TRACE, survey
+from astrac.read.survey import FAMILIES, TRACE, survey
 from astrac.source import Source
 from astrac.targets.recognise import KINDS as TABLE
 from astrac.targets.recognise import recognise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 DEFAULT_BACKEND = BACKENDS[0]
 MAX_TEXT = 4 << 20
@@ -177,21 +178,36 @@ def check_folder(folder: str, backend: str | None = None) -> Guarded:
     for bundle in found.bundles:
         files += len(bundle.files)
         diagnostics += check_bundle(bundle, found.ranks, backend)
+    diagnostics += _apart(folder, found.alone)
     seen: set[object] = set()
     for kind, path in found.alone:
         files += 1
-        for name in _names(kind, path, found.ranks):
+        for name in _names(path, found.ranks):
             identity = _identity(name)
             if identity not in seen:
                 seen.add(identity)
-                found_here = check_file(str(name), kind, backend or DEFAULT_BACKEND, inside=Path(folder))
+                found_here = check_file(
+                    str(name), "trace" if path in found.ranks else kind, backend or DEFAULT_BACKEND, inside=Path(folder)
+                )
                 diagnostics += found_here.diagnostics
     return Guarded(files, tuple(diagnostics))
 
 
-def _names(kind: str, path: Path, ranks: Mapping[Path, Sequence[int]]) -> Iterable[Path]:
+def _apart(folder: str, alone: Sequence[tuple[str, Path]]) -> Iterator[Diagnostic]:
+    """A note where files could run together, and which ones is anybody's guess."""
+    kinds = Counter(kind for kind, _ in alone)
+    for needed, optional in FAMILIES.values():
+        several = [kind for kind in (*needed, *optional) if kinds[kind] > 1]
+        if several and all(kinds[kind] for kind in needed):
+            titles = " and ".join(f"{kinds[kind]} of `{kind}`" for kind in several)
+            message = f"the files were checked one by one, not together: there are {titles}"
+            yield diagnostic("AS870", message, Source(folder).whole())
+            return
+
+
+def _names(path: Path, ranks: Mapping[Path, Sequence[int]]) -> Iterable[Path]:
     """The files of an entry: all traces of a prefix."""
-    return [path.with_name(f"{path.name}.{rank}.et") for rank in ranks[path]] if kind == "trace" else [path]
+    return [path.with_name(f"{path.name}.{rank}.et") for rank in ranks[path]] if path in ranks else [path]
 
 
 def _identity(path: Path) -> object:

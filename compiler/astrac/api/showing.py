@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 from typing import TYPE_CHECKING
 
 from astrac.codes import CODES
@@ -30,8 +31,8 @@ def summary(compiled: Compiled, folder: str) -> str:
     """What was built, what it will take, and how to run it."""
     built = [name for name in TARGETS if any(a.path.startswith(f"{name}/") for a in compiled.bundle.artifacts)]
     runs = [
-        f"run         {TARGETS[name].variable}=PATH_OF_{TARGETS[name].variable} {folder}/{name}/run.sh"
-        for name in built
+        f"run         {variable}=PATH_OF_{variable} {shlex.quote(f'{folder}/{name}/run.sh')}"
+        for name, variable in ((name, TARGETS[name].variable) for name in built)
     ]
     return "\n".join([*brief(compiled.estimate), *runs])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from astrac.bundle import MANIFEST, read_manifest
@@ -84,6 +84,7 @@ def survey(folder: Path) -> Survey:
             kind = kind_of(path)
             if kind is not None:
                 found.files.setdefault(kind, []).append(path)
+    _set_algorithms_apart(found)
     entries = [(kind, path) for kind, paths in found.files.items() if kind != "spec" for path in paths]
     for top in ours:
         inside = [entry for entry in entries if entry[1].is_relative_to(top)]
@@ -92,6 +93,30 @@ def survey(folder: Path) -> Survey:
     bundles, found.alone = _sets(folder, entries)
     found.bundles += bundles
     return found
+
+
+_CUSTOM = re.compile(r'-custom"\s*:\s*\[\s*"([^"]+)"')
+_TABLE = re.compile(r'"per-node-custom-implementation"\s*:\s*"([^"]+)"')
+_ENTRY = re.compile(r"^[ \t]*(?:\S+[ \t]*:|-)[ \t]+(\S+)", re.MULTILINE)
+
+
+def _set_algorithms_apart(found: Survey) -> None:
+    """Traces of custom collectives, which a system file or a table names, are no workload."""
+    named: set[str] = set()
+    for path in found.files.get("system", ()):
+        text = path.read_text("utf-8", "replace")
+        tables = (near / name for name in _TABLE.findall(text) for near in (path.parent, *path.parents[1:4]))
+        entries = (
+            _ENTRY.findall(table.read_text("utf-8", "replace"))
+            for table in tables
+            if table.is_file() and table.stat().st_size < MAX_BYTES
+        )
+        named.update(name.rpartition("/")[2] for name in (*_CUSTOM.findall(text), *chain.from_iterable(entries)))
+    traces = found.files.get("trace", [])
+    algorithms = [prefix for prefix in traces if prefix.name in named]
+    if algorithms and len(algorithms) < len(traces):
+        found.files["trace"] = [prefix for prefix in traces if prefix.name not in named]
+        found.files["algorithm"] = algorithms
 
 
 def _walk(folder: Path) -> Iterator[Path]:

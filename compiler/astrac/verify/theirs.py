@@ -34,7 +34,8 @@ def verify_read(evidence: Evidence) -> tuple[Diagnostic, ...]:
             found += check(evidence)
     if not has_errors(found):
         found += played(evidence)
-        found += charged(evidence.job, lambda: evidence.at("system", "/preferred-dataset-splits"))
+        if evidence.exact:
+            found += charged(evidence.job, lambda: evidence.at("system", "/preferred-dataset-splits"))
     return tuple(found)
 
 

@@ -6,13 +6,14 @@ of the algorithm's own nodes, members by their place in the group, paths relativ
 
 from __future__ import annotations
 
-import re
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from astrac.diagnostics import Diagnosed, diagnostic, quoted
+from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.job import Collective, ListedGroup
+from astrac.positioned import child
+from astrac.targets import conform
 from astrac.targets.astra_sim_2 import keys
 from astrac.targets.trees import yaml_tree
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from astrac.source import Source, Span
 
 TABLE = "per-node-custom-implementation"
-
-_NODE = re.compile(r"0|[1-9]\d{0,18}", re.ASCII)
 
 
 class Custom(NamedTuple):
@@ -64,17 +63,14 @@ def read_table(source: Source) -> tuple[list[Custom], tuple[Diagnostic, ...]]:
     if not isinstance(tree.value, dict):
         message = "the table is `node: path`, an entry a line"
         return [], (diagnostic("AS785", message, source.whole()),)
-    found: list[Diagnostic] = []
-    entries = []
-    for key, value in tree.value.items():
-        place = tree.keys[f"/{key.replace('~', '~0').replace('/', '~1')}"]
-        if _NODE.fullmatch(key) is None:
-            found.append(diagnostic("AS785", f"{quoted(key)} is no id of a node", place))
-        elif not isinstance(value, str):
-            found.append(diagnostic("AS785", f"node {key} needs the path of its traces", place))
-        else:
-            entries.append(Custom(value, place, TABLE, int(key)))
-    return entries, tuple(found)
+    wrong = {violation.pointer: violation.message for violation in conform.violations(tree.value, "custom-table")}
+    found = tuple(diagnostic("AS785", message, tree.keys[pointer]) for pointer, message in wrong.items())
+    entries = [
+        Custom(value, tree.keys[pointer], TABLE, int(key))
+        for key, value in tree.value.items()
+        if (pointer := child("", key)) not in wrong
+    ]
+    return entries, found
 
 
 def locate(prefix: str, near: Path) -> Path | None:
