@@ -122,7 +122,7 @@ def _shares(spec: Spec, at: At) -> Iterator[Diagnostic]:
         ("sequence", model.sequence, context, "context"),
     ]
     for key, value, degree, axis in divided:
-        if value % degree:
+        if value % degree and not (key == "kv_heads" and value == model.heads):
             message = f"{key} {value} is not a multiple of the {axis} axis' degree {degree}"
             yield diagnostic("AS517", message, at(f"/model/transformer/{key}"))
     yield from _tokens(spec, degrees, at)
