@@ -63,6 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough (`astrac ... | head`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A full disk, at `> FILE`: what is still buffered must not fail once more on the way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(f"astrac {options.command}: {where}{(error.strerror or str(error)).lower()}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     return status
