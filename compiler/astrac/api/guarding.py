@@ -194,8 +194,19 @@ def check_folder(folder: str, backend: str | None = None) -> Guarded:
 
 
 def _apart(folder: str, alone: Sequence[tuple[str, Path]]) -> Iterator[Diagnostic]:
-    """A note where files could run together, and which ones is anybody's guess."""
+    """Where files could run together: a note when it is anybody's guess which, AS708 when versions are mixed."""
     kinds = Counter(kind for kind, _ in alone)
+    first = dict(reversed(alone))
+    for old, new in (
+        ("network-1", "network"),
+        ("network", "network-1"),
+        ("system-1", "system"),
+        ("system", "system-1"),
+    ):
+        others = FAMILIES["astra-sim-1" if old.endswith("-1") else "astra-sim-2"][0]
+        if new in first and old not in first and all(kind in first for kind in others if kind != old):
+            message = f"`{first[new].name}` is {TABLE[new].title}, and the files beside it are for the other version"
+            yield diagnostic("AS708", message, Source(str(first[new])).whole())
     for needed, optional in FAMILIES.values():
         several = [kind for kind in (*needed, *optional) if kinds[kind] > 1]
         if several and all(kinds[kind] for kind in needed):

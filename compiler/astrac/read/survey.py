@@ -22,8 +22,16 @@ MAX_BYTES = 4 << 20
 
 TRACE = re.compile(r"(.+)\.(0|[1-9]\d*)\.et", re.ASCII | re.DOTALL)
 
-_BY_NAME = {"network": "network", "system": "system", "memory": "memory", "comm_groups": "groups"}
-"""What a file is by its name when its text is too broken to tell."""
+_BY_NAME = {
+    "network.yml": "network",
+    "system.json": "system",
+    "memory.json": "memory",
+    "comm_groups.json": "groups",
+    "network.json": "network-1",
+    "system.txt": "system-1",
+    "workload.txt": "workload-1",
+}
+"""What a file is by its name when its text is empty, or too broken to tell."""
 
 FAMILIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "astra-sim-2": (("network", "system", "trace"), ("memory", "groups")),
@@ -140,8 +148,8 @@ def kind_of(path: Path) -> str | None:
     except OSError:
         return None
     kind = recognise(path.name, data)
-    if kind is None and data.lstrip()[:1] == b"{" and b"\0" not in data:
-        return _BY_NAME.get(path.stem)
+    if kind is None and b"\0" not in data and data.lstrip()[:1] in {b"", b"{"}:
+        return _BY_NAME.get(path.name)
     return kind
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from astrac.job import IMPLEMENTED
 from astrac.targets.astra_sim_1 import keys as keys_1
 from astrac.targets.astra_sim_2 import keys
-from astrac.text_job import Policy
+from astrac.text_job import WORDS, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,10 @@ class Kind(NamedTuple):
     limit: int = 256 << 10
 
 
+SUFFIXES = (".yml", ".yaml", ".json", ".txt", ".cfg", ".conf", ".config", ".topo")
+"""Of texts that may be inputs; a name without a dot may be one too."""
+
+
 def recognise(name: str, data: bytes) -> str | None:
     """The word of KINDS for a file, None when it is none of them.
 
@@ -43,6 +47,8 @@ def recognise(name: str, data: bytes) -> str | None:
         return "spec"
     if name.endswith(".et") or _TRACE.match(data):
         return "trace"
+    if name.rpartition("/")[2].rpartition(".")[1] and not name.lower().endswith(SUFFIXES):
+        return None  # a program or a page that shows such a file is none
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -53,8 +59,13 @@ def recognise(name: str, data: bytes) -> str | None:
 _TRACE = re.compile(rb".{1,2}\x0a.[0-9]+\.[0-9]+\.[0-9]+", re.DOTALL)
 
 
+_COMMENTS = re.compile(r"(?:\s|//[^\n]*|#[^\n]*)*")
+
+
 def _object(text: str) -> bool:
-    return text.lstrip()[:1] == "{"
+    """Whether a text is meant to be JSON: comments before the brace are what is wrong with it."""
+    start = _COMMENTS.match(text)
+    return start is not None and text[start.end() : start.end() + 1] == "{"
 
 
 def _has(*names: str, least: int = 1) -> Callable[[str, str], bool]:
@@ -97,6 +108,7 @@ _GROUP_ID = re.compile(r"-?\d+", re.ASCII)
 _TABLE = re.compile(r"[ \t]*(?:\d+[ \t]*:[ \t]+[^\s:]+[ \t]*)?(?:#.*)?")
 _SETTING = re.compile(r"""["']?([A-Za-z_][\w-]*)["']?[ \t]*:""")
 _POLICIES = {policy.value for policy in Policy}
+_COLUMNS = {"NONE", *WORDS.values()}
 
 
 def _settings(text: str) -> list[str]:
@@ -149,7 +161,10 @@ def _is_groups(text: str, name: str) -> bool:
 
 def _is_workload(text: str, _name: str) -> bool:
     first = text[:200].split(None, 1)[:1]
-    return bool(first) and first[0].upper() in _POLICIES
+    if bool(first) and first[0].upper() in _POLICIES:
+        return True
+    rows = (line.split() for line in text[:4000].splitlines())
+    return any(len(row) in {12, 13} and {row[3].upper(), row[6].upper(), row[9].upper()} <= _COLUMNS for row in rows)
 
 
 def _is_table(text: str, _name: str) -> bool:
