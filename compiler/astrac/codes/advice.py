@@ -288,7 +288,7 @@ ROWS: tuple[Code, ...] = (
         what="ASTRA-sim accepts the key and never reads it, or reads it only beside another one.",
         why="What it asks for does not happen: 2.x has no boost mode and no scheduling of dimensions.",
         bad='# memory.json\n{ "memory-type": "NO_MEMORY_EXPANSION", "remote-mem-bw": 100 }\n',
-        good='# memory.json\n{ "memory-type": "PER_NPU_MEMORY_EXPANSION", "remote-mem-bw": 100 }\n',
+        good='# memory.json\n{ "memory-type": "NO_MEMORY_EXPANSION" }\n',
         severity=Severity.WARNING,
     ),
     Code(

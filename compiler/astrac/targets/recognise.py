@@ -105,7 +105,7 @@ _CONFIG = re.compile(
 _COUNTS = re.compile(r"\s*\d+[ \t]+\d+[ \t]+\d+[ \t]*[\r\n]")
 _LINK = re.compile(r"^[ \t]*\d+[ \t]+\d+[ \t]+[\d.]+[A-Za-z/]*bps\b", re.MULTILINE | re.IGNORECASE)
 _GROUP_ID = re.compile(r"-?\d+", re.ASCII)
-_TABLE = re.compile(r"[ \t]*(?:\d+[ \t]*:[ \t]+[^\s:]+[ \t]*)?(?:#.*)?")
+_TABLE = re.compile(r"[ \t]*(?:-?\d+[ \t]*:[ \t]+[^\s:]+[ \t]*)?(?:#.*)?")
 _SETTING = re.compile(r"""["']?([A-Za-z_][\w-]*)["']?[ \t]*:""")
 _POLICIES = {policy.value for policy in Policy}
 _COLUMNS = {"NONE", *WORDS.values()}
@@ -170,7 +170,7 @@ def _is_workload(text: str, _name: str) -> bool:
 def _is_table(text: str, _name: str) -> bool:
     """A node's number and a path, line by line."""
     lines = text.splitlines() if len(text) < 1 << 18 else []
-    return any(line[:1].isdigit() for line in lines) and all(map(_TABLE.fullmatch, lines))
+    return any(line.lstrip("-")[:1].isdigit() for line in lines) and all(map(_TABLE.fullmatch, lines))
 
 
 KINDS: dict[str, Kind] = {

@@ -63,11 +63,15 @@ def read_table(source: Source) -> tuple[list[Custom], tuple[Diagnostic, ...]]:
     if not isinstance(tree.value, dict):
         message = "the table is `node: path`, an entry a line"
         return [], (diagnostic("AS785", message, source.whole()),)
-    wrong = {violation.pointer: violation.message for violation in conform.violations(tree.value, "custom-table")}
+    # A path may be a number: every scalar of YAML is a text to ASTRA-sim.
+    value = {
+        key: tree.at(child("", key)).text if isinstance(item, int | float) else item for key, item in tree.value.items()
+    }
+    wrong = {violation.pointer: violation.message for violation in conform.violations(value, "custom-table")}
     found = tuple(diagnostic("AS785", message, tree.keys[pointer]) for pointer, message in wrong.items())
     entries = [
-        Custom(value, tree.keys[pointer], TABLE, int(key))
-        for key, value in tree.value.items()
+        Custom(path, tree.keys[pointer], TABLE, int(key))
+        for key, path in value.items()
         if (pointer := child("", key)) not in wrong
     ]
     return entries, found
