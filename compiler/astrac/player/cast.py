@@ -197,7 +197,7 @@ class Axes:
             raise Unstructured
         self._boxes = [(ranks.program, box) for ranks in job.classes for box in ranks.boxes]
         self._cuts = [
-            _Cut.by(axis.size, dict.fromkeys([*self._named(number), *_chosen(ops, axis.name)]))
+            _Cut.by(axis.size, dict.fromkeys([*self._named(number), *_chosen(ops, axis)]))
             for number, axis in enumerate(job.axes)
         ]
         self._met: dict[tuple[tuple[int, ...], ...], tuple[Key, ...]] = {}
@@ -356,8 +356,15 @@ class Axes:
         return seated
 
 
-def _chosen(ops: list[Op], axis: str) -> Iterator[tuple[int, ...]]:
+def _chosen(ops: list[Op], axis: Axis) -> Iterator[tuple[int, ...]]:
     """The sets of coordinates of an axis that groups choose."""
     for op in ops:
-        if isinstance(op, Collective) and isinstance(op.group, AxisGroup) and op.group.only and axis in op.group.axes:
+        if (
+            isinstance(op, Collective)
+            and isinstance(op.group, AxisGroup)
+            and op.group.only
+            and axis.name in op.group.axes
+        ):
+            if not all(0 <= at < axis.size for at in op.group.only):
+                raise Broken(f"a group of `{axis.name}` chooses coordinates {op.group.only} of {axis.size}")
             yield op.group.only

@@ -7,22 +7,25 @@ the colours of those they send to, receive from and meet, until nothing changes.
 from __future__ import annotations
 
 from dataclasses import fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from astrac.job import IMPLEMENTED, Box, Collective, ListedGroup, Receive, Send
+from astrac.job import IMPLEMENTED, Box, Collective, Compute, ListedGroup, Load, Receive, Send, Store
 from astrac.player.cast import TAGS, Assembly, Origin, Role
 from astrac.player.groups import involved, members, programs_of_ranks
-from astrac.player.members import taking_part
+from astrac.player.members import span, taking_part
 from astrac.player.network import Broken
 from astrac.player.phases import Family, course
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from astrac.job import Job, Op, Program
     from astrac.player.network import Link, Network
     from astrac.player.phases import Course
 
+ROUNDS = 40
+"""Of refinement, before all ranks are told apart."""
 FULL_COST = 64
 """Members up to which all links of a listed group are compared; larger groups are alike only when identical."""
 
@@ -36,6 +39,9 @@ class Ranks:
         self._programs = programs_of_ranks(job)
         self._numbers: dict[tuple[int, ...], int] = {}
         self._shapes: list[Hashable] = []
+        self._places: list[frozenset[int]] = []
+        self._known: dict[Hashable, int] = {}
+        self._ways: dict[Hashable, Course] = {}
         self._nodes: dict[int, dict[int, Op]] = {}
         talks = [_distinct(program, Send, Receive) for program in job.programs]
         meets = [_distinct(program, Collective) for program in job.programs]
@@ -87,23 +93,39 @@ class Ranks:
 
     def _group(self, rank: int, op: Collective) -> int:
         """The number of a rank's group; the rank alone when the simulator would not get as far as to use it."""
-        found: tuple[int, ...] = (rank,)
-        shape: Hashable = ()
-        if op.kind in IMPLEMENTED:
-            listed = self.members(rank, op)
-            try:
-                way = course(self._network, op.kind, op.bytes, involved(op.group) or (), listed)
-            except Broken:
-                listed = ()
-            else:
-                listed = taking_part(self._network, way, rank)
-            if rank in listed and all(0 <= member < len(self._programs) for member in listed):
-                found = listed
-                shape = self._shape(way) if way.phases[0].circle.listed else ()
-        number = self._numbers.setdefault(found, len(self._numbers))
+        try:
+            way, first = self._way(rank, op)
+        except Broken:
+            return self._numbered((rank,), ())
+        name = (op.kind, op.bytes, op.group, first)
+        if name not in self._known:
+            ranks = taking_part(self._network, way, rank)
+            shape = self._shape(way) if way.phases[0].circle.listed else ()
+            whole = all(0 <= member < len(self._programs) for member in ranks)
+            self._known[name] = self._numbered(ranks, shape) if whole else -1
+        number = self._known[name]
+        return number if number >= 0 and rank in self._places[number] else self._numbered((rank,), ())
+
+    def _numbered(self, ranks: tuple[int, ...], shape: Hashable) -> int:
+        number = self._numbers.setdefault(ranks, len(self._numbers))
         if number == len(self._shapes):
             self._shapes.append(shape)
+            self._places.append(frozenset(ranks))
         return number
+
+    def _way(self, rank: int, op: Collective) -> tuple[Course, int]:
+        """The course of a rank's collective, and the lowest rank of its group, or -1 for a listed one."""
+        if op.kind not in IMPLEMENTED:
+            raise Broken(f"{op.kind.name} is not implemented")
+        dimensions = involved(op.group)
+        listed = () if dimensions is not None else members(self._job, op.group, rank)
+        name = (op.kind, op.bytes, op.group, listed[:1])
+        if name not in self._ways:
+            self._ways[name] = course(self._network, op.kind, op.bytes, dimensions or (), listed)
+        way = self._ways[name]
+        if way.phases[0].circle.listed:
+            return way, listed[0]
+        return way, rank - sum(rank // stride % size * stride for stride, size in span(self._network, way))
 
     def _shape(self, way: Course) -> Hashable:
         """The links among the members of a listed group, as far as its algorithm uses them."""
@@ -117,7 +139,8 @@ class Ranks:
     # Colours.
 
     def _refined(self, colours: list[int]) -> list[int]:
-        while True:
+        """Until nothing changes; what takes many rounds, along a line of ranks, ends with all apart and is so at once."""
+        for _ in range(ROUNDS):
             patterns = []
             for group in self._groups:
                 seen = tuple(colours[member] for member in group)
@@ -132,6 +155,7 @@ class Ranks:
             if max(finer) == max(colours):
                 return finer
             colours = finer
+        return list(range(len(colours)))
 
     # The cast.
 
@@ -254,6 +278,11 @@ def _distinct(program: Program, *types: type[Op]) -> dict[Hashable, Any]:
 
 
 _NAMELESS = ("name", "axis", "offset", "group")
+_SCALARS: dict[type[Op], Callable[[Op], Any]] = {
+    node: attrgetter(*(field.name for field in fields(node) if field.name not in _NAMELESS))
+    for node in (Compute, Collective, Send, Receive, Load, Store)
+}
+"""What tells nodes apart but for whom they talk to."""
 
 
 def _likeness(program: Program, talks: dict[Hashable, Any], meets: dict[Hashable, Any]) -> Hashable:
@@ -262,9 +291,9 @@ def _likeness(program: Program, talks: dict[Hashable, Any], meets: dict[Hashable
     return tuple(
         (
             type(op),
-            order.get(_relation(op)),
+            _SCALARS[type(op)](op),
+            None if isinstance(op, Compute) else order.get(_relation(op)),
             involved(op.group) if isinstance(op, Collective) else None,
-            *(getattr(op, field.name) for field in fields(op) if field.name not in _NAMELESS),
         )
         for op in program.ops
     )

@@ -10,6 +10,7 @@ from astrac.player.aware import CongestedWires
 from astrac.player.cast import Axes, Unstructured
 from astrac.player.colours import Ranks
 from astrac.player.costs import SIMULATOR
+from astrac.player.desk import Script
 from astrac.player.everyone import Everyone
 from astrac.player.groups import involved, members
 from astrac.player.meetings import Undecided
@@ -64,11 +65,12 @@ def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Playback:
 
 
 def _represented(job: Job, network: Network, cost: Cost) -> Representatives:
+    scripts = [Script(program) for program in job.programs]
     try:
-        played = Representatives(job, network, Axes(job, network), cost, LIMIT)
+        played = Representatives(job, scripts, network, Axes(job, network), cost, LIMIT)
         played.play()
     except Unstructured:
-        played = Representatives(job, network, Ranks(job, network), cost, LIMIT)
+        played = Representatives(job, scripts, network, Ranks(job, network), cost, LIMIT)
         played.play()
     return played
 

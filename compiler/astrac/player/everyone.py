@@ -181,6 +181,8 @@ class Everyone:
     def _collective(self, rank: _Rank, number: int, op: Collective) -> None:
         dimensions = involved(op.group)
         listed = () if dimensions is not None else members(self.job, op.group, rank.number)
+        if listed and rank.number not in listed:
+            raise Broken(f"collective {op.id} is issued by rank {rank.number}, which is not in its group")
         key = (op.kind, op.bytes, dimensions, listed)
         if key not in self._courses:
             self._courses[key] = course(self.network, op.kind, op.bytes, dimensions or (), listed)

@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from astrac.job import ListedGroup
+from astrac.player.network import Broken
 
 if TYPE_CHECKING:
     from astrac.job import Group, Job
@@ -21,6 +22,8 @@ def members(job: Job, group: Group, rank: int) -> tuple[int, ...]:
     if isinstance(group, ListedGroup):
         return group.members
     axes = [job.axis(name) for name in reversed(group.axes)]
+    if group.only and not all(0 <= at < axes[0].size for at in group.only):
+        raise Broken(f"a group of `{axes[0].name}` chooses coordinates {group.only} of {axes[0].size}")
     base = rank - sum(axis.coordinate(rank) * axis.stride for axis in axes)
     digits = [[at * axis.stride for at in (group.only or range(axis.size))] for axis in axes]
     return tuple(base + sum(offsets) for offsets in product(*digits))

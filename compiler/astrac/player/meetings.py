@@ -228,9 +228,10 @@ class Meetings:
         some = next(iter(actors.values()))
         seats = list(self._play.cast.assembly(some.role.key, some.collective, way).seats)
         came = sorted(range(len(seats)), key=lambda seat: meetings[seats[seat][0]].turn)
-        found = self._play_apart(
-            way, [(seats[seat][1], meetings[seats[seat][0]].since) for seat in came], meeting, tie=tie
-        )
+        # Groups along the same axes share a course, which names the ranks of one of them.
+        ranks = way.phases[0].circle.members or [rank for _, rank in seats]
+        starts = [(ranks[seat], meetings[seats[seat][0]].since) for seat in came]
+        found = self._play_apart(way, starts, meeting, tie=tie)
         ends = dict(zip(came, found.ticks, strict=True))
         by_key: dict[Any, set[int]] = defaultdict(set)
         for seat, (key, _) in enumerate(seats):

@@ -79,7 +79,10 @@ def after_collective(
         order: of all ranks that act alike, in all groups.
         members: of a rank's communicator group; () where the collective goes by dimensions.
     """
-    for phase in trigger_path(network, course):
+    path = trigger_path(network, course)
+    if path is None:
+        return None
+    for phase in path:
 
         def circle_of(rank: int, circle: Circle = phase.circle) -> Circle:
             return Circle(circle.size, 1, members(rank)) if circle.listed else circle

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from astrac.job import Collective, Load, Receive, Send, Store
 from astrac.player.actor import Actor
 from astrac.player.clock import Clock
-from astrac.player.desk import Script
 from astrac.player.meetings import Meetings
 from astrac.player.network import Broken
 from astrac.player.playback import Played
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from astrac.job import Box, Job, Op
     from astrac.player.cast import Cast, Origin
     from astrac.player.costs import Cost
+    from astrac.player.desk import Script
     from astrac.player.network import Network
 
 
@@ -30,6 +30,7 @@ class Representatives:
 
     Args:
         job: what is played.
+        scripts: its Programs.
         network: its costs.
         cast: who stands for whom.
         cost: what things cost.
@@ -43,7 +44,7 @@ class Representatives:
         unsettled: what only a play of every rank can tell.
     """
 
-    def __init__(self, job: Job, network: Network, cast: Cast, cost: Cost, limit: int) -> None:
+    def __init__(self, job: Job, scripts: list[Script], network: Network, cast: Cast, cost: Cost, limit: int) -> None:
         self.job = job
         self.network = network
         self.cast = cast
@@ -51,8 +52,8 @@ class Representatives:
         self.clock = Clock(limit)
         self.doubt: str | None = None
         self.unsettled: str | None = None
-        self._scripts: dict[int, Script] = {}
-        self.actors = {role.key: Actor(role, self._script(role.program)) for role in cast.roles()}
+        self._scripts = scripts
+        self.actors = {role.key: Actor(role, scripts[role.program]) for role in cast.roles()}
         self._meetings = Meetings(self)
         self.sharing = Sharing(self)
         self._issuers: dict[type[Op], Callable[[Actor, int, Any], None]] = {
@@ -62,11 +63,6 @@ class Representatives:
             Load: self.sharing.issue,
             Store: self.sharing.issue,
         }
-
-    def _script(self, program: int) -> Script:
-        if program not in self._scripts:
-            self._scripts[program] = Script(self.job.programs[program])
-        return self._scripts[program]
 
     def play(self) -> None:
         """To the end.
@@ -115,12 +111,12 @@ class Representatives:
         actors: dict[Any, Actor] = {}
         for old, keys in parts.items():
             actor = self.actors[old]
-            copies = [actor.copy(roles[key], self._script(roles[key].program)) for key in keys[1:]]
+            copies = [actor.copy(roles[key], self._scripts[roles[key].program]) for key in keys[1:]]
             self.clock.split(actor, copies)
             self._meetings.copied(actor, copies)
             self.sharing.copied(actor, copies)
             actor.role = roles[keys[0]]
-            actor.desk.script = self._script(actor.role.program)
+            actor.desk.script = self._scripts[actor.role.program]
             actors.update(zip(keys, [actor, *copies], strict=True))
         for actor in actors.values():
             actor.ways.clear()
