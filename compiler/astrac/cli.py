@@ -169,7 +169,9 @@ def _shown(path: str) -> str:
 def _report(findings: Sequence[Diagnostic], form: str = "text", *, errors_to: str = "stderr") -> None:
     stream = sys.stdout if errors_to == "stdout" else sys.stderr
     colour = form == "text" and stream.isatty() and not os.environ.get("NO_COLOR")
-    stream.write(render(findings, form, colour=colour))
+    shown = render(findings, form, colour=colour)
+    # What follows on a terminal (another report, a summary) stands apart.
+    stream.write(f"{shown}\n" if shown and form == "text" and errors_to == "stderr" else shown)
 
 
 # -- check
@@ -364,7 +366,7 @@ def _run_estimate(options: Namespace) -> int:
     elif options.format == "json":
         sys.stdout.write(estimating.as_json(found))
     else:
-        sys.stdout.write("\n".join(showing.report(entry) for entry in found if entry.estimate is not None))
+        sys.stdout.write(showing.reports(found))
     return int(any(entry.estimate is None or entry.estimate.fails is not None for entry in found))
 
 
@@ -372,7 +374,7 @@ def _estimated(path: str, options: Namespace) -> tuple[Estimated, ...]:
     from astrac.api import estimating
 
     if path != STANDARD_INPUT and Path(path).is_dir():
-        return (estimating.estimate_folder(path, options.backend),)
+        return tuple(estimating.estimate_folder(folder, options.backend) for folder in estimating.folders(path))
     settings = [f"system.backend={options.backend}"] if options.backend else []
     variant = _variant(options)
     variant = replace(variant, settings=(*variant.settings, *settings))

@@ -31,5 +31,17 @@ def did_you_mean(word: str, choices: Iterable[str]) -> tuple[str, ...]:
     return () if found is None else (f"did you mean `{found}`?",)
 
 
+def mean_or_list(word: str, choices: Iterable[str]) -> tuple[str, ...]:
+    """The nearest choice, or, when none is like the word, the first of all."""
+    known = sorted(set(choices))
+    shown = ", ".join(f"`{choice}`" for choice in known[:LISTED])
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    return did_you_mean(word, known) or ((f"there are {shown}{more}",) if known else ())
+
+
+LISTED = 12
+"""Choices that a message names."""
+
+
 def _folded(text: str) -> str:
     return text.lower().replace("-", "_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,7 +24,7 @@ from astrac.targets.astra_sim_1.translate import translate
 from astrac.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from astrac.bundle import Bundle
     from astrac.compute import Cost
@@ -86,25 +86,33 @@ class Compiled:
         return self.document.name
 
 
+def plan_points(
+    name: str, data: bytes, options: Options = DEFAULTS
+) -> tuple[tuple[Document | None, Result[Planned]], ...]:
+    """As `plan_data`, each with the document of its point; None for errors before there was one."""
+    return _points(name, data, options, _planned)
+
+
 def plan_data(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Result[Planned], ...]:
     """Every wanted point of a spec, up to its estimate; one result each, or a single one for errors before that."""
-    return _each_point(name, data, options, _planned)
+    return tuple(result for _, result in plan_points(name, data, options))
 
 
 def compile_data(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Result[Compiled], ...]:
     """Every wanted point of a spec, compiled in memory; one result each, or a single one for errors before that."""
-    return _each_point(name, data, options, _compiled)
+    return tuple(result for _, result in _points(name, data, options, _compiled))
 
 
-def _each_point(
+def _points(
     name: str, data: bytes, options: Options, make: Callable[[Checked, Options, Inputs, Chain], T]
-) -> tuple[Result[T], ...]:
+) -> tuple[tuple[Document | None, Result[T]], ...]:
     inputs = Inputs({})
     inputs.add(name, data)
     checked = check(name, data, options, inputs)
     if checked.value is None:
-        return (Result(None, checked.diagnostics),)
-    return tuple(_point(point, checked.diagnostics, options, inputs, make) for point in checked.value)
+        return ((None, Result(None, checked.diagnostics)),)
+    before = checked.diagnostics
+    return tuple((point.document, _point(point, before, options, inputs, make)) for point in checked.value)
 
 
 def _point(
@@ -118,9 +126,18 @@ def _point(
     try:
         # An assertion that had to wait for an estimate gets one.
         chain.note(finding for finding in (*before, *checked.diagnostics) if finding.code != WAITS)
-        return Result(make(checked, options, Inputs(dict(inputs.digests)), chain), tuple(chain.found))
+        value = make(checked, options, Inputs(dict(inputs.digests)), chain)
+        return Result(value, _placed(chain.found, checked))
     except Stop:
-        return Result(None, tuple(chain.found))
+        return Result(None, _placed(chain.found, checked))
+
+
+def _placed(found: Sequence[Diagnostic], checked: Checked) -> tuple[Diagnostic, ...]:
+    """Findings with the point of the sweep that they are about."""
+    if not checked.document.name:
+        return tuple(found)
+    hint = f"at the sweep's point {checked.document.name}"
+    return tuple(replace(finding, hints=(*finding.hints, hint)) for finding in found)
 
 
 WAITS = "AS591"

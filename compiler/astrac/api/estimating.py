@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.api.checking import Chain, Options, Stop, read
-from astrac.api.compiling import plan_data
+from astrac.api.compiling import plan_points
+from astrac.bundle import MANIFEST
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.estimate import estimate, estimate_text, failure
 from astrac.read import examine, find, of_arguments
@@ -50,14 +51,20 @@ class Estimated:
 def estimate_spec(name: str, data: bytes, options: Options) -> tuple[Estimated, ...]:
     """One estimate for each wanted point of a spec."""
     found = []
-    for result in plan_data(name, data, options):
-        planned = result.value
-        if planned is None:
-            found.append(Estimated(name, (), None, result.diagnostics))
-        else:
-            title = f"{name} {planned.name}".strip()
-            found.append(Estimated(title, planned.document.point, planned.estimate, result.diagnostics))
+    for document, result in plan_points(name, data, options):
+        title = name if document is None else f"{name} {document.name}".strip()
+        point = () if document is None else document.point
+        value = None if result.value is None else result.value.estimate
+        found.append(Estimated(title, point, value, result.diagnostics))
     return tuple(found)
+
+
+def folders(top: str) -> tuple[str, ...]:
+    """The bundles that a folder means: those of a sweep's points below it, else itself."""
+    if (Path(top) / MANIFEST).exists():
+        return (top,)
+    below = sorted(str(manifest.parent) for manifest in Path(top).glob(f"*/{MANIFEST}"))
+    return tuple(below) or (top,)
 
 
 def estimate_folder(folder: str, backend: str | None) -> Estimated:
@@ -105,7 +112,7 @@ def _is_text_network(path: Path) -> bool:
 
 def _triple(folder: Path) -> tuple[Path, Path, Path] | None:
     """Workload, system and network of 1.0 in a folder, None when it holds something else."""
-    if (folder / "manifest.json").exists() or any(folder.glob("*.et")):
+    if (folder / MANIFEST).exists() or any(folder.glob("*.et")):
         return None
     files = sorted(path for path in folder.iterdir() if path.is_file())
     networks = [path for path in files if _is_text_network(path)]

@@ -8,7 +8,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from astrac.codes import CODES
-from astrac.estimate.text import brief, size, text
+from astrac.estimate.text import brief, duration, size, table, text
 from astrac.plan import Communicate, Computation, Remote, Transfer
 from astrac.targets import TARGETS
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from astrac.api.compiling import Compiled
     from astrac.api.estimating import Estimated
+    from astrac.estimate import Estimate
     from astrac.plan import Plan, Step
 
 
@@ -43,24 +44,76 @@ def report(entry: Estimated) -> str:
     return text(entry.estimate, entry.title)
 
 
+def reports(found: Sequence[Estimated]) -> str:
+    """All estimates for people, and, where there are several, a row for each at the end."""
+    known = [entry for entry in found if entry.estimate is not None]
+    texts = [report(entry) for entry in known]
+    if len(known) > 1:
+        texts.append(_overview(known))
+    return "\n".join(texts)
+
+
+def _overview(found: Sequence[Estimated]) -> str:
+    rows = [["", "step time", "compute", "exposed", "bubble", "utilisation", "memory"]]
+    for entry in found:
+        values = entry.estimate
+        assert values is not None
+        slowest = max(values.classes, key=lambda ranks: ranks.cycles, default=None)
+        parts = (0, 0, 0) if slowest is None else (slowest.compute, slowest.communication, slowest.bubble)
+        used = None if values.throughput is None else values.throughput.utilisation
+        rows.append(
+            [
+                ", ".join(f"{key} {value}" for key, value in entry.point) or entry.title,
+                "fails" if values.fails is not None else duration(values.cycles / values.steps),
+                *(f"{100 * part / values.cycles if values.cycles else 0:.0f}%" for part in parts),
+                "" if used is None else f"{used:.1%}",
+                "" if values.memory is None else size(values.memory.total),
+            ]
+        )
+    return "\n".join(table(rows, left=1)) + "\n"
+
+
 def estimates_csv(found: Sequence[Estimated]) -> str:
-    """One row an estimate: what the sweep chose, then the figures."""
+    """One row an estimate: what the sweep chose, then the figures, empty where there is no estimate."""
     keys = list(dict.fromkeys(key for entry in found for key, _ in entry.point))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    figures = ("cycles_max", "step_time_ns", "compute_ns", "exposed_communication_ns", "bubble_ns", "memory_bytes")
-    writer.writerow(["name", *keys, *figures])
+    writer.writerow(["name", *keys, *FIGURES])
     for entry in found:
-        values = entry.estimate
-        if values is None:
-            continue
         chosen = dict(entry.point)
-        slowest = max(values.classes, key=lambda ranks: ranks.cycles, default=None)
-        shares = ("", "", "") if slowest is None else (slowest.compute, slowest.communication, slowest.bubble)
-        need = "" if values.memory is None else values.memory.total
+        figures = {} if entry.estimate is None or entry.estimate.fails is not None else _figures(entry.estimate)
         picked = (chosen.get(key, "") for key in keys)
-        writer.writerow([entry.title, *picked, values.cycles, values.cycles / values.steps, *shares, need])
+        writer.writerow([entry.title, *picked, *(figures.get(figure, "") for figure in FIGURES)])
     return out.getvalue()
+
+
+FIGURES = (
+    "cycles_max",
+    "step_time_ns",
+    "compute_ns",
+    "exposed_communication_ns",
+    "bubble_ns",
+    "memory_bytes",
+    "samples_per_second",
+    "tokens_per_second",
+    "utilisation",
+)
+"""Columns of the CSV; times of the slowest rank."""
+
+
+def _figures(values: Estimate) -> dict[str, object]:
+    found: dict[str, object] = {"cycles_max": values.cycles, "step_time_ns": values.cycles / values.steps}
+    slowest = max(values.classes, key=lambda ranks: ranks.cycles, default=None)
+    if slowest is not None:
+        found["compute_ns"] = slowest.compute
+        found["exposed_communication_ns"] = slowest.communication
+        found["bubble_ns"] = slowest.bubble
+    if values.memory is not None:
+        found["memory_bytes"] = values.memory.total
+    if values.throughput is not None:
+        known = {name: value for name, value in vars(values.throughput).items() if value is not None}
+        found |= known
+    return found
 
 
 def page(code: str) -> str:

@@ -133,6 +133,9 @@ class Reader:
         if "boolean" in types:
             message = f"{quoted(key)} needs `true` or `false`, not {describe(word)}"
             return diagnostic("AS404", message, word.span, hints=did_you_mean(word.text, ("true", "false")))
+        if "array" in types:
+            message = f"{quoted(key)} needs a list, not {describe(word)}"
+            return diagnostic("AS404", message, word.span, hints=(f"write `[{word.text}]`",))
         return unknown_name(word, self._lets.names)
 
     def _wanted(self, entry: Schema, types: list[str]) -> str:

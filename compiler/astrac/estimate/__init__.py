@@ -47,7 +47,7 @@ def estimate(job: Job, plan: Plan | None = None, *, backend: str = "congestion_u
             classes=classes,
             traffic=() if slowest is None else traffic(job, slowest, plan),
             layers=() if slowest is None else layers(job, slowest, plan),
-            path=() if slowest is None else critical_path(job, slowest, plan),
+            path=() if slowest is None else critical_path(job, playback, plan),
             memory=None if plan is None else max((duty.memory for duty in plan.duties), key=lambda need: need.total),
             throughput=_throughput(plan, playback.cycles, steps),
         )

@@ -48,7 +48,7 @@ class AxisTraffic:
         axis: the strategy, or the dimensions or group of a foreign trace.
         kind: `all_reduce`, `send`, ...
         count: how many.
-        bytes: as the trace says them, summed.
+        bytes: of whole buffers, summed: for an all-gather what a rank holds afterwards.
         time: ns that they run (they never overlap each other).
         wire: ns that the bytes need at full bandwidth; where `time` is less, it beats the wire.
         algorithms: one a dimension that takes part; () for transfers.

@@ -3,60 +3,115 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache
 from typing import TYPE_CHECKING
 
 from astrac.estimate.model import Segment
 from astrac.job import Collective, Compute, Load, Receive, Send, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from astrac.job import Job, Op
-    from astrac.plan import Plan
-    from astrac.player.playback import Played
+    from astrac.plan import Plan, Step
+    from astrac.player.playback import Playback, Played
 
 
-def critical_path(job: Job, played: Played, plan: Plan | None) -> tuple[Segment, ...]:
-    """The path's nodes, summed by what they are, longest first.
+def critical_path(job: Job, playback: Playback, plan: Plan | None) -> tuple[Segment, ...]:
+    """The path's nodes, summed by what they are, longest first; their times add up to the cycles.
 
     Each node is reached from the one that ended last among those it depends on and those that held its slot: time in
-    between is waiting. A receive is followed no further than this rank.
+    between is waiting. A receive that waited for its message is followed to the sender, on a rank of its class.
     """
-    ops = job.programs[played.program].ops
-    if not ops:
-        return ()
-    steps = () if plan is None else plan.duties[played.program].in_order_of_nodes()
-    index_of = {op.id: index for index, op in enumerate(ops)}
-    before = _slots(ops, played.spans)
+
+    @cache
+    def lane_of(index: int) -> _Lane:
+        return _Lane(job, playback.classes[index], plan)
+
+    slowest = max(range(len(playback.classes)), key=lambda index: playback.classes[index].cycles)
+    lane, rank, now = lane_of(slowest), playback.classes[slowest].rank, playback.cycles
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    now = played.cycles
-    here: int | None = max(range(len(ops)), key=lambda index: (played.spans[index][1], index))
-    while here is not None and now > 0:
-        start, end = played.spans[here]
-        if now > end:
-            _add(sums, "waiting", now - end)
-        _add(
-            sums,
-            _what(ops[here], steps[here].phase.value if steps else "", steps[here].axis if steps else ""),
-            end - start,
-        )
-        now = start
-        sources = [index_of[need] for need in (*ops[here].data, *ops[here].control) if need in index_of]
-        if here in before:
-            sources.append(before[here])
-        here = max(
-            (at for at in sources if played.spans[at][1] <= start), key=lambda at: played.spans[at][1], default=None
-        )
-    if now > 0:
-        _add(sums, "waiting", now)
-    found = [Segment(what, time, count) for what, (time, count) in sums.items() if time]
+
+    def add(what: str, until: int) -> int:
+        """Time from `until` to now goes to `what`; returns the new now."""
+        if now > until:
+            sums[what][0] += now - until
+            sums[what][1] += 1
+        return min(now, until)
+
+    here = lane.last()
+    for _ in range(sum(len(job.programs[each.program].ops) for each in playback.classes) + 1):
+        if here is None or now <= 0:
+            break
+        start, end = lane.spans[here]
+        now = add("waiting", end)
+        op = lane.ops[here]
+        sender = _sender(job, playback, lane_of, op, rank, now) if isinstance(op, Receive) else None
+        if sender is not None:
+            lane, rank, here = sender
+            op, start = lane.ops[here], lane.spans[here][0]
+        now = add(lane.what(here), start)
+        here = lane.before(here, now)
+    add("waiting", 0)
+    found = [Segment(what, time, count) for what, (time, count) in sums.items()]
     return tuple(sorted(found, key=lambda segment: (-segment.time, segment.what)))
 
 
-def _add(sums: dict[str, list[int]], what: str, time: int) -> None:
-    sums[what][0] += time
-    sums[what][1] += 1
+class _Lane:
+    """The nodes of one class of ranks, in time."""
+
+    def __init__(self, job: Job, played: Played, plan: Plan | None) -> None:
+        self.ops: Sequence[Op] = job.programs[played.program].ops
+        self.spans = played.spans
+        self._steps: Sequence[Step] = () if plan is None else plan.duties[played.program].in_order_of_nodes()
+        self._index_of = {op.id: index for index, op in enumerate(self.ops)}
+        self._slots = _slots(self.ops, played.spans)
+        self.sends: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for index, op in enumerate(self.ops):
+            if isinstance(op, Send):
+                self.sends[op.axis, op.tag].append(index)
+
+    def last(self) -> int | None:
+        """The node that ends last."""
+        return max(range(len(self.ops)), key=lambda index: (self.spans[index][1], index), default=None)
+
+    def before(self, here: int, time: int) -> int | None:
+        """The node that ended last, not after a time, of those that a node waited for."""
+        op = self.ops[here]
+        sources = [self._index_of[need] for need in (*op.data, *op.control) if need in self._index_of]
+        if here in self._slots:
+            sources.append(self._slots[here])
+        ended = (at for at in sources if self.spans[at][1] <= time)
+        return max(ended, key=lambda at: self.spans[at][1], default=None)
+
+    def what(self, here: int) -> str:
+        """A node in words."""
+        step = self._steps[here] if self._steps else None
+        return _what(self.ops[here], "" if step is None else step.phase.value, "" if step is None else step.axis)
 
 
-def _slots(ops: tuple[Op, ...], spans: tuple[tuple[int, int], ...]) -> dict[int, int]:
+def _sender(
+    job: Job, playback: Playback, lane_of: Callable[[int], _Lane], op: Receive, rank: int, now: int
+) -> tuple[_Lane, int, int] | None:
+    """Lane, rank and node of the send whose arrival ended a receive; None when the receive did not wait for it."""
+    peer = job.axis(op.axis).peer(rank, op.offset)
+    index = next((at for at, played in enumerate(playback.classes) if _holds(job, played, peer)), None)
+    if index is None:
+        return None
+    lane = lane_of(index)
+    sends = [at for at in lane.sends.get((op.axis, op.tag), ()) if lane.spans[at][1] == now]
+    return (lane, peer, sends[0]) if sends else None
+
+
+def _holds(job: Job, played: Played, rank: int) -> bool:
+    point = [axis.coordinate(rank) for axis in job.axes]
+    return any(
+        all(allowed is None or at in allowed for at, allowed in zip(point, box.coordinates, strict=True))
+        for box in played.boxes
+    )
+
+
+def _slots(ops: Sequence[Op], spans: tuple[tuple[int, int], ...]) -> dict[int, int]:
     """For each node, the one that held its slot just before."""
     last: dict[str, int] = {}
     found: dict[int, int] = {}

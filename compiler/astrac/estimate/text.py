@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from astrac.estimate.model import MEMORY_TERMS
+from astrac.estimate.model import MEMORY_TERMS, LayerTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -97,7 +98,8 @@ def _traffic(estimate: Estimate) -> list[str]:
 def _layers(estimate: Estimate) -> list[str]:
     if not estimate.layers:
         return []
-    busiest = sorted(estimate.layers, key=lambda row: -(row.forward + row.backward + row.optimizer + row.communication))
+    kinds = _kinds(estimate.layers)
+    busiest = sorted(kinds, key=lambda row: -(row.forward + row.backward + row.optimizer + row.communication))
     shown = set(busiest[:ROWS])
     rows = [["layer", "forward", "backward", "optimizer", "communication", "bytes"]]
     rows += [
@@ -106,12 +108,30 @@ def _layers(estimate: Estimate) -> list[str]:
             *(duration(value) for value in (row.forward, row.backward, row.optimizer, row.communication)),
             size(row.bytes),
         ]
-        for row in estimate.layers
+        for row in kinds
         if row in shown
     ]
     lines = table(rows, left=1)
-    rest = len(estimate.layers) - len(shown)
+    rest = len(kinds) - len(shown)
     return [*lines, f"... and {rest} smaller ones (--format json has all)"] if rest else lines
+
+
+def _kinds(layers: Sequence[LayerTime]) -> list[LayerTime]:
+    """Layers that repeat (`block0.up`, `block1.up`, ...) as one row."""
+    groups: dict[str, list[LayerTime]] = {}
+    for layer in layers:
+        groups.setdefault(re.sub(r"^block\d+", "block*", layer.name), []).append(layer)
+    return [
+        LayerTime(
+            f"{name} x {len(rows)}" if len(rows) > 1 else rows[0].name,
+            sum(row.forward for row in rows),
+            sum(row.backward for row in rows),
+            sum(row.optimizer for row in rows),
+            sum(row.communication for row in rows),
+            sum(row.bytes for row in rows),
+        )
+        for name, rows in groups.items()
+    ]
 
 
 def _path(estimate: Estimate) -> list[str]:

@@ -37,13 +37,14 @@ def traffic(job: Job, played: Played, plan: Plan | None) -> tuple[AxisTraffic, .
             if key not in walls:
                 walls[key] = wire_time(job, op)
             wire, kind = walls[key], op.kind.name.lower()
+            moved = op.bytes * (_size(job, op.group) if op.kind is Kind.ALL_GATHER else 1)
             axis = axis or _group_name(op.group)
             words = _algorithms(job, op)
         else:
-            wire, kind = 0, _KINDS[type(op)]
+            wire, kind, moved = 0, _KINDS[type(op)], op.bytes  # type: ignore[attr-defined]
             axis = axis or ("memory" if isinstance(op, Load | Store) else "transfers")
         entry = sums[axis, kind, words]
-        for place, value in enumerate((1, op.bytes, end - start, wire)):  # type: ignore[attr-defined]
+        for place, value in enumerate((1, moved, end - start, wire)):
             entry[place] += value
     found = [
         AxisTraffic(axis, kind, count, size, time, wire, words)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from astrac import schema, syntax
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, diagnostic, quoted
 from astrac.resolve.copy import Key, named, overlay
-from astrac.suggest import did_you_mean
+from astrac.suggest import did_you_mean, mean_or_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,7 +111,7 @@ class Draft:
             return replace(self, lets=self.lets | {name: let})
         if name in _kinds():
             return replace(self, picks=self.picks | {name: attribute})
-        raise Diagnosed(_nowhere(attribute, attribute.key[0], (*self.lets, *_kinds())))
+        raise Diagnosed(_nowhere(attribute, self._in_force(), (*self.lets, *_kinds())))
 
     def _path(self, attribute: syntax.Attribute) -> Draft:
         first, *rest = attribute.key
@@ -120,7 +120,7 @@ class Draft:
         if block is None:
             if first.text not in _kinds():
                 names = [name for found in in_force for name in _names(found)]
-                raise Diagnosed(_nowhere(attribute, first, (*names, *_kinds())))
+                raise Diagnosed(_nowhere(attribute, in_force, (*names, *_kinds())))
             created = _put(_nameless(first), rest, attribute)
             return replace(self, blocks=(*self.blocks, created))
         changed = _put(block, rest, attribute)
@@ -157,7 +157,7 @@ class Draft:
             raise Diagnosed(diagnostic("AS208", f"a pick is the name of a {quoted(kind)} block", word.span))
         if (kind, word.text) not in visible:
             message = f"no {quoted(kind)} is named {quoted(word.text)}"
-            raise Diagnosed(diagnostic("AS208", message, word.span, hints=did_you_mean(word.text, names)))
+            raise Diagnosed(diagnostic("AS208", message, word.span, hints=mean_or_list(word.text, names)))
         return visible[kind, word.text]
 
 
@@ -203,6 +203,17 @@ def _nameless(kind: syntax.Name) -> syntax.Block:
     return syntax.Block(kind, None, None, (), kind.span, None)
 
 
-def _nowhere(attribute: syntax.Attribute, step: syntax.Name, choices: Iterable[str]) -> Diagnostic:
-    hints = did_you_mean(step.text, choices)
+def _nowhere(attribute: syntax.Attribute, in_force: Iterable[syntax.Block], choices: Iterable[str]) -> Diagnostic:
+    """For a path whose first step is nothing: what it may be a part of, else what is like it."""
+    step = attribute.key[0]
+    whole = [f"{block.kind.text}.{attribute.key_text}" for block in in_force if _holds(block, step.text)]
+    hints = tuple(f"did you mean `{path}`?" for path in whole[:1]) or did_you_mean(step.text, choices)
     return diagnostic("AS211", f"{quoted(attribute.key_text)} leads nowhere", step.span, hints=hints)
+
+
+def _holds(block: syntax.Block, name: str) -> bool:
+    """Whether a block may have a key, or has a block, of that name."""
+    inner = [item for item in block.items if isinstance(item, syntax.Block)]
+    return name in schema.spec()["properties"][block.kind.text]["properties"] or any(
+        name in _names(item) for item in inner
+    )

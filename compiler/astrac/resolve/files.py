@@ -159,6 +159,7 @@ def _has_broken(items: Iterable[syntax.Item]) -> bool:
 def _check_items(items: tuple[syntax.Item, ...], findings: list[Diagnostic], allowed: tuple[type, ...]) -> None:
     """Items stand where they may, and no key or block is given twice."""
     seen: dict[tuple[str, ...], Span] = {}
+    findings += _nameless(items)
     for item in items:
         if not isinstance(item, allowed):
             word = item.span.text.split(maxsplit=1)[0]
@@ -174,6 +175,19 @@ def _check_items(items: tuple[syntax.Item, ...], findings: list[Diagnostic], all
         if key in seen:
             findings.append(diagnostic("AS202", f"{what} is given twice", span, Label(seen[key], "first given here")))
         seen.setdefault(key, span)
+
+
+def _nameless(items: tuple[syntax.Item, ...]) -> Iterator[Diagnostic]:
+    """Blocks without a name beside one of their kind that has one: an overlay would take them for the same."""
+    blocks = [item for item in items if isinstance(item, syntax.Block)]
+    named = {block.kind.text: block for block in reversed(blocks) if block.name is not None}
+    for block in blocks:
+        other = named.get(block.kind.text)
+        if block.name is None and other is not None:
+            note = Label(other.header, "beside this one")
+            hint = f"write `{block.kind.text} my_{block.kind.text} {{ ... }}`"
+            message = f"a {quoted(block.kind.text)} block needs a name"
+            yield diagnostic("AS407", message, block.header, note, hints=(hint,))
 
 
 def _identity(item: syntax.Item) -> tuple[tuple[str, ...], Span, str] | None:
