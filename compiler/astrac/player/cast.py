@@ -19,7 +19,7 @@ from astrac.player.network import Broken
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-    from astrac.job import Axis, Job, Op, Program
+    from astrac.job import Axis, Group, Job, Program
     from astrac.player.network import Link, Network
     from astrac.player.phases import Course
 
@@ -186,18 +186,15 @@ class Axes:
         self._network = network
         self._axes = job.axes
         self._index = {axis.name: number for number, axis in enumerate(job.axes)}
-        ops = [op for program in job.programs for op in program.ops]
-        if any(isinstance(op, Collective) and isinstance(op.group, ListedGroup) for op in ops):
-            raise Unstructured
-        talks = {(op.axis, op.offset) for op in ops if isinstance(op, Send | Receive)}
-        if any(name not in self._index for name, _ in talks):
+        groups, talks = _relations(job)
+        if any(isinstance(group, ListedGroup) for group in groups) or any(name not in self._index for name, _ in talks):
             raise Unstructured
         ends = sorted({*network.strides, *(axis.stride for axis in job.axes)})
         if any(high % low for low, high in pairwise(ends)):
             raise Unstructured
         self._boxes = [(ranks.program, box) for ranks in job.classes for box in ranks.boxes]
         self._cuts = [
-            _Cut.by(axis.size, dict.fromkeys([*self._named(number), *_chosen(ops, axis)]))
+            _Cut.by(axis.size, dict.fromkeys([*self._named(number), *_chosen(groups, axis)]))
             for number, axis in enumerate(job.axes)
         ]
         self._met: dict[tuple[tuple[int, ...], ...], tuple[Key, ...]] = {}
@@ -356,15 +353,23 @@ class Axes:
         return seated
 
 
-def _chosen(ops: list[Op], axis: Axis) -> Iterator[tuple[int, ...]]:
+def _relations(job: Job) -> tuple[set[Group], set[tuple[str, int]]]:
+    """The groups that collectives of a Job name, and the (axis, offset) of its messages."""
+    groups: dict[int, Group] = {}
+    talks = set()
+    for program in job.programs:
+        for op in program.ops:
+            if isinstance(op, Collective):
+                groups[id(op.group)] = op.group
+            elif isinstance(op, Send | Receive):
+                talks.add((op.axis, op.offset))
+    return set(groups.values()), talks
+
+
+def _chosen(groups: set[Group], axis: Axis) -> Iterator[tuple[int, ...]]:
     """The sets of coordinates of an axis that groups choose."""
-    for op in ops:
-        if (
-            isinstance(op, Collective)
-            and isinstance(op.group, AxisGroup)
-            and op.group.only
-            and axis.name in op.group.axes
-        ):
-            if not all(0 <= at < axis.size for at in op.group.only):
-                raise Broken(f"a group of `{axis.name}` chooses coordinates {op.group.only} of {axis.size}")
-            yield op.group.only
+    for group in groups:
+        if isinstance(group, AxisGroup) and group.only and axis.name in group.axes:
+            if not all(0 <= at < axis.size for at in group.only):
+                raise Broken(f"a group of `{axis.name}` chooses coordinates {group.only} of {axis.size}")
+            yield group.only

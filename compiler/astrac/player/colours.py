@@ -139,7 +139,7 @@ class Ranks:
     # Colours.
 
     def _refined(self, colours: list[int]) -> list[int]:
-        """Until nothing changes; what takes many rounds, along a line of ranks, ends with all apart and is so at once."""
+        """Until nothing changes. What takes many rounds, along a line of ranks, would end with all apart: be it so."""
         for _ in range(ROUNDS):
             patterns = []
             for group in self._groups:
