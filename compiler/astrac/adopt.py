@@ -133,6 +133,12 @@ class _Writer:
         yield "}"
 
     def _dimension(self, at: int, dimension: Dimension) -> str:
+        words = self.machine.algorithms.get(Kind.ALL_REDUCE, ())
+        if "doubleBinaryTree" in words[:-1] and self.machine.optimization != "baseline" and at == 0:
+            self.refuse(
+                "a tree on a dimension that is not the last would run an all-reduce in place of a reduce-scatter: "
+                "nearest is `baseline`, or a ring there"
+            )
         if dimension.latency > 10**9:
             self.refuse(f"a latency of {dimension.latency} ns: a spec has at most 1 s")
         parts = [

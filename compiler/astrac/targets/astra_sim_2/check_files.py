@@ -70,8 +70,19 @@ def _about_system(tree: Tree) -> Iterator[Diagnostic]:
 
 
 def _trees(tree: Tree) -> Iterator[Diagnostic]:
-    """A tree in the list of a kind that it does not do: told once, at the first."""
+    """A tree in the list of a kind that it does not do: told once, at the first.
+
+    In an all-reduce over several dimensions all but the last reduce-scatter and all-gather.
+    """
     found = []
+    first = tree.value.get(keys.IMPLEMENTATION_KEYS[Kind.ALL_REDUCE])
+    if (
+        isinstance(first, list)
+        and "doubleBinaryTree" in first[:-1]
+        and tree.value.get("collective-optimization") != "baseline"
+    ):
+        at = first.index("doubleBinaryTree")
+        found.append(("reduce-scatter of an all-reduce", f"/{keys.IMPLEMENTATION_KEYS[Kind.ALL_REDUCE]}/{at}"))
     for kind in (Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_TO_ALL):
         key = keys.IMPLEMENTATION_KEYS[kind]
         words = tree.value.get(key)
