@@ -591,7 +591,10 @@ def _run_import(options: Namespace) -> int:
         sys.stdout.write(result.value)
         return 0
     try:
-        Path(options.output).write_text(result.value, encoding="utf-8", newline="\n")
+        with Path(options.output).open("x", encoding="utf-8", newline="\n") as file:
+            file.write(result.value)
+    except FileExistsError:
+        raise Usage(f"{options.output} exists already: remove it first, or choose another name") from None
     except OSError as error:
         raise Usage(f"cannot write {options.output}: {(error.strerror or 'failed').lower()}") from None
     return 0

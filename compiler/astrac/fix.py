@@ -64,7 +64,9 @@ def fix(source: Source, kind: str, dimensions: int | None = None) -> str:
     else:
         edits = []
     text = source.text
-    for edit in sorted(edits, reverse=True):
+    # Of two edits of one place the later one knows more: a word first becomes a list, then one of the right length.
+    last = {(edit.start, edit.end): edit for edit in edits}
+    for edit in sorted(last.values(), reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 
