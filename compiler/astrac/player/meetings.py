@@ -48,6 +48,7 @@ class Meetings:
         self._courses: dict[Hashable, Course] = {}
         self._durations: dict[int, Together | None] = {}
         self._apart: dict[Hashable, Ends] = {}
+        self._places: dict[tuple[Any, ...], int] = {}
         self._come: dict[Hashable, int] = defaultdict(int)
         self._due: list[Actor] = []
         self._ended: dict[tuple[int, int, Hashable], list[Actor]] = {}
@@ -97,15 +98,17 @@ class Meetings:
                 raise Undecided("a tree at tick 0 with endpoint-delay 0: it depends on which ranks come then")
             raise Broken("endpoint-delay 0 and a collective at tick 0: the simulator aborts in its event queue")
         keys = cast.assembly(actor.role.key, op, found).keys
-        place: Hashable = op.group if isinstance(op.group, AxisGroup) else None
-        if dimensions is not None:
-            place = frozenset((phase.level, phase.circle) for phase in found.phases)
         alone = self._together(found) if len(keys) == 1 else None
         if alone is not None and alone.tie and self._cost.exact:
             alone = None
-        return Way(
-            found, keys, place, None if dimensions is not None else group, tuple(dict.fromkeys(found.trees)), alone
-        )
+        number = group if dimensions is None else None
+        return Way(found, keys, self._place(op, found, keys), number, tuple(dict.fromkeys(found.trees)), alone)
+
+    def _place(self, op: Collective, way: Course, keys: tuple[Any, ...]) -> Hashable:
+        """Names where members meet. A listed group goes by the classes in it: these may stand for different groups."""
+        if involved(op.group) is not None:
+            return frozenset((phase.level, phase.circle) for phase in way.phases)
+        return op.group if isinstance(op.group, AxisGroup) else self._places.setdefault(keys, len(self._places))
 
     def _together(self, way: Course) -> Together | None:
         if id(way) not in self._durations:
