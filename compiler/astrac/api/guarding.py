@@ -73,7 +73,7 @@ def check_file(
     except (Diagnosed, FileNotFoundError) as stop:
         if only_inputs and not is_trace:
             return Guarded(0, ())
-        missing = diagnostic("AS700", f"`{path}` does not exist")
+        missing = diagnostic("AS700", f"`{path}` does not exist", Source(path).whole())
         return Guarded(1, (stop.diagnostic if isinstance(stop, Diagnosed) else missing,))
     word = kind or recognise(path, data)
     if word is None and only_inputs:

@@ -32,7 +32,7 @@ def text(path: Path, kind: str, inside: Path | None = None) -> Source:
     try:
         return Source(str(path), data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise Diagnosed(diagnostic("AS700", f"`{path}` is not UTF-8: byte {error.start}")) from None
+        raise _refused(path, f"`{path}` is not UTF-8: byte {error.start}") from None
 
 
 class Traces(NamedTuple):
@@ -103,18 +103,23 @@ def content(path: Path, inside: Path | None, limit: int) -> tuple[bytes, os.stat
     """The content of a regular file; FileNotFoundError is the caller's for traces."""
     try:
         if inside is not None and not path.resolve().is_relative_to(inside.resolve()):
-            raise Diagnosed(diagnostic("AS700", f"`{path}` leads out of the folder `{inside}`"))
+            raise _refused(path, f"`{path}` leads out of the folder `{inside}`")
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise Diagnosed(diagnostic("AS700", f"`{path}` is not a file"))
+            raise _refused(path, f"`{path}` is not a file")
         if status.st_size > limit:
             most = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
-            raise Diagnosed(diagnostic("AS700", f"`{path}` is larger than {most}"))
+            raise _refused(path, f"`{path}` is larger than {most}")
         return path.read_bytes(), status
     except FileNotFoundError:
         if path.suffix == ".et":
             raise
-        raise Diagnosed(diagnostic("AS700", f"`{path}` does not exist")) from None
+        raise _refused(path, f"`{path}` does not exist") from None
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name that no file can have
         words = getattr(error, "strerror", None) or str(error)
-        raise Diagnosed(diagnostic("AS700", f"cannot read `{path}`: {words.lower()}")) from None
+        raise _refused(path, f"cannot read `{path}`: {words.lower()}") from None
+
+
+def _refused(path: Path, message: str) -> Diagnosed:
+    """AS700 at the file, of which nothing is shown."""
+    return Diagnosed(diagnostic("AS700", message, Source(str(path)).whole()))
