@@ -12,6 +12,7 @@ from astrac.job import (
     Dimension,
     Job,
     Kind,
+    ListedGroup,
     Load,
     Machine,
     MemoryType,
@@ -80,6 +81,25 @@ NEIGHBOURS = (
     Compute(id=2, data=(0, 1), duration=1),
 )
 
+
+def crossed(slow):
+    """Pairs (0, 3) and (1, 2), then (0, 1) and (2, 3): representatives sit in different groups. Some ranks are slow."""
+    first = {0: (1, (0, 3)), 3: (1, (0, 3)), 1: (2, (1, 2)), 2: (2, (1, 2))}
+    second = {0: (3, (0, 1)), 1: (3, (0, 1)), 2: (4, (2, 3)), 3: (4, (2, 3))}
+    programs = tuple(
+        Program(
+            (
+                Compute(id=0, duration=9 if rank in slow else 1),
+                reduce(1, ListedGroup(*first[rank]), 0),
+                reduce(2, ListedGroup(*second[rank]), 1),
+            )
+        )
+        for rank in range(4)
+    )
+    classes = tuple(RankClass(rank, (Box(((rank,),)),)) for rank in range(4))
+    return Job("crossed", machine(("Ring", 4)), (Axis("data", 1, 4),), programs, classes)
+
+
 CASES = {
     **{name: (job, None) for name, job in ALL.items()},
     "alike": (alike(ALIGNED, STEPS, CUBE), 1),
@@ -95,6 +115,9 @@ CASES = {
     ),
     "every other of a ring and beyond": (alike(HALVES, (reduce(0, AxisGroup(("data",))),), RING), None),
     "neighbours along an axis that wraps": (alike(HALVES, NEIGHBOURS, RING), None),
+    "pairs that cross": (crossed({0, 2}), None),
+    "pairs that cross, one slow": (crossed({1}), None),
+    "pairs that cross, all alike": (crossed({}), 1),
     "a pool of memory": (alike(ALIGNED, OFFLOAD, machine(("Switch", 4), ("Switch", 2), ("Ring", 2), memory=POOL)), 16),
 }
 
