@@ -1,0 +1,106 @@
+"""The command line: the only package that prints or exits.
+
+Exit status: 0 clean (also with warnings), 1 errors in the input, 2 wrong use of the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from astrac.cli import inputs, models, pages, specs
+from astrac.cli.shared import Command, Usage
+from astrac.version import __version__
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+COMMANDS: dict[str, Command] = specs.COMMANDS | models.COMMANDS | inputs.COMMANDS | pages.COMMANDS
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit status."""
+    parser = _parser()
+    ours, simulators = _split(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(ours)
+    options.simulator = simulators
+    if options.command is None:
+        parser.print_help()
+        return 2
+    try:
+        status = COMMANDS[options.command].run(options)
+        sys.stdout.flush()
+    except Usage as error:
+        print(f"astrac {options.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # Whoever read our output has seen enough (`astrac ... | head`).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        # A full disk, at `> FILE`: what is still buffered must not fail once more on the way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(f"astrac {options.command}: {where}{(error.strerror or str(error)).lower()}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our arguments, and the simulator's own options (as `--option=value`), which `estimate` takes as they are."""
+    ours: list[str] = []
+    simulators: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        option, mark, value = argument.partition("=")
+        if arguments[0] == "estimate" and option in SIMULATOR_OPTIONS:
+            simulators.append(argument if mark else f"{option}={next(rest, value)}")
+        else:
+            ours.append(argument)
+    return ours, simulators
+
+
+SIMULATOR_OPTIONS = frozenset(
+    {
+        "--network-configuration",
+        "--system-configuration",
+        "--workload-configuration",
+        "--remote-memory-configuration",
+        "--comm-group-configuration",
+        "--logging-configuration",
+        "--logging-folder",
+        "--num-queues-per-dim",
+        "--num-passes",
+        "--injection-scale",
+        "--compute-scale",
+        "--comm-scale",
+        "--rendezvous-protocol",
+    }
+)
+"""Of ASTRA-sim 2.x and 1.0."""
+
+
+def _parser() -> ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="astrac",
+        description="Compiles .astra specs into ASTRA-sim bundles, with an estimate that equals the simulator's.",
+        epilog="`astrac COMMAND --help` shows an example of each. Status: 0 clean, 1 errors in the input, 2 wrong use.",
+    )
+    parser.add_argument("--version", action="version", version=f"astrac {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, command in COMMANDS.items():
+        sub = commands.add_parser(
+            name,
+            help=command.summary,
+            description=command.summary[0].upper() + command.summary[1:] + ".",
+            epilog=f"example: {command.example}",
+        )
+        command.declare(sub)
+    return parser
