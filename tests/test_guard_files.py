@@ -355,3 +355,16 @@ def test_equal_traces_are_read_once(tmp_path, monkeypatch):
     monkeypatch.setattr(decode, "messages", lambda data: read.append(len(data)) or messages(data))
     assert guarding.check(str(tmp_path), None, None).diagnostics == ()
     assert len(read) == 1
+
+
+def test_a_bundle_without_one_of_its_files_cannot_run(tmp_path):
+    guard_inputs.write({"network": NETWORK, "traces": [TRACE], "ranks": [(0, 8)]}, tmp_path)
+    assert guarding.check(str(tmp_path), None, None).diagnostics == ()
+    for missing in ("system", "network"):
+        (path,) = [path for path in tmp_path.iterdir() if recognise(path.name, path.read_bytes()) == missing]
+        text = path.read_bytes()
+        path.unlink()
+        (found,) = guarding.check(str(tmp_path), None, None).diagnostics
+        assert found.code == "AS708"
+        assert f"without a {missing} file" in found.message
+        path.write_bytes(text)

@@ -207,6 +207,13 @@ def _apart(folder: str, alone: Sequence[tuple[str, Path]]) -> Iterator[Diagnosti
         if new in first and old not in first and all(kind in first for kind in others if kind != old):
             message = f"`{first[new].name}` is {TABLE[new].title}, and the files beside it are for the other version"
             yield diagnostic("AS708", message, Source(str(first[new])).whole())
+    for missing, other in (("system", "network"), ("network", "system")):
+        traces, beside = first.get("trace"), first.get(other)
+        if traces is None or beside is None or kinds[missing] or kinds["ns3-logical"]:
+            continue
+        if beside.parent in (traces.parent, traces.parent.parent):
+            message = f"`{beside.name}` and traces lie here without a {missing} file: ASTRA-sim needs all three"
+            yield diagnostic("AS708", message, Source(str(beside)).whole())
     for needed, optional in FAMILIES.values():
         several = [kind for kind in (*needed, *optional) if kinds[kind] > 1]
         if several and all(kinds[kind] for kind in needed):
