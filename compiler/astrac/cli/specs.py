@@ -143,6 +143,7 @@ def _run_build(options: Namespace) -> int:
     name = "stdin" if options.spec == STANDARD_INPUT else Path(options.spec).name.removesuffix(".astra")
     top = Path(options.output or Path("out") / name)
     status = 0
+    built: set[Path] = set()
     for result in _compiled(options.spec, variant(options, tuple(options.target))):
         report(result.diagnostics)
         if result.value is None or has_errors(result.diagnostics):
@@ -155,7 +156,18 @@ def _run_build(options: Namespace) -> int:
         status |= int(written.value is None)
         if written.value is not None:
             print(showing.summary(result.value, str(folder)))
+            built.add(folder)
+    if built and not status:
+        _tell_leftovers(top, built)
     return status
+
+
+def _tell_leftovers(top: Path, built: set[Path]) -> None:
+    """Bundles of points that the sweep no longer has, and one of a time before it: they are not ours to remove."""
+    candidates = [top, *(folder for folder in sorted(top.iterdir()) if folder.is_dir())]
+    for folder in candidates:
+        if folder not in built and (folder / "manifest.json").exists():
+            print(f"left over   {folder}: from an earlier build, remove it if it is not wanted", file=sys.stderr)
 
 
 def _compiled(path: str, options: checking.Options) -> tuple[Result[Compiled], ...]:
