@@ -6,7 +6,7 @@ One message of m bytes takes d = floor(500 + m / 53.687) ns, an endpoint 10 ns, 
 import pytest
 
 from astrac.job import Kind, ListedGroup
-from astrac.player import UNIT, collective_time, play
+from astrac.player import UNIT, collective_time, play, play_congested
 from measured import by_rank, job
 
 MIB = 1 << 20
@@ -374,6 +374,23 @@ def test_one_collective_of_a_group():
     found = collective_time(machine, Kind.ALL_REDUCE, MIB, ListedGroup(1, (0, 1, 2, 3)))
     assert by_rank(found, "cycles") == [49000] * 4 + [1000] * 4
     assert collective_time(machine, Kind.ALL_REDUCE, MIB).cycles == 64440
+
+
+def test_congested_links():
+    # A switch is two links, each with latency and serialisation: 2 x floor(500 + 19531.25) for one message of 1 MiB;
+    # a second one waits for the first to leave the first link, not to arrive.
+    switch = [{**RING[0], "type": "Switch"}]
+    one = [[send(0, 0, 1)], [compute(0)]]
+    two = [[send(0, 0, 1)], [send(0, 1, 2)], [send(0, 2, 1)], [compute(0)]]
+    assert play_congested(job(switch, system(), one, [0] + [1] * 7)).cycles == 2 * 20031
+    assert by_rank(play_congested(job(switch, system(), two, [0, 1, 2] + [3] * 5)), "cycles")[:3] == [
+        2 * 20031,
+        2 * 20031,
+        20031 + 19531 + 20031,
+    ]
+    assert play(job(switch, system(), two, [0, 1, 2] + [3] * 5)).cycles == 1000 + 19531
+    pair = job([{**RING[0], "npus": 2}], system(), [[collective(0)]], [0, 0])
+    assert "twice" in play_congested(pair).fails
 
 
 def test_unit_costs_prove_that_a_schedule_ends():

@@ -83,6 +83,8 @@ class CongestedWires:
     def __init__(self, network: Network, clock: Clock) -> None:
         if len(network.machine.dimensions) != 1:
             raise Broken("the congestion-aware backend knows one dimension only: it stops")
+        if network.machine.dimensions[0].block == "Ring" and network.sizes[0] == 2:
+            raise Broken("the congestion-aware backend connects the two ranks of a ring twice: it aborts")
         self.clock = clock
         self.dimension: Dimension = network.machine.dimensions[0]
         self._links: dict[tuple[int, int], _Link] = {}
