@@ -1,8 +1,14 @@
 """The timing engine: what ASTRA-sim 2.x does with a Job, to the nanosecond, at a cost that follows distinct work.
 
-Follow `ASTRA-SIM-2` (the semantics of the simulator) section by section: `network` is section 2, `phases` 3.1, 3.2 and
-3.5, `duration` and `messages` 3.3, `together`, `streams` and `members` 3.4, `prices`, `desk`, `cast`, `colours` and
-`representatives` section 4; `everyone` is the whole simulator in small, and `aware` its other backend.
+To be read beside `ASTRA-SIM-2`, the semantics of the simulator:
+
+- section 2: `network` (links, endpoints, reductions), `prices` (compute and memory nodes).
+- section 3.1, 3.2, 3.5: `phases` makes a collective into chunks and phases.
+- section 3.3: `duration` in closed form, `recurrence` for members that start apart, `messages` as the simulator does.
+- section 3.4: `together` (one rank's chunks), `apart` and `members` (every member's), `streams` (a rank's queues).
+- section 4: `desk` (slots and order of issue), `cast`, `axes` and `colours` (which ranks are alike), `actor`,
+  `representatives`, `meetings` (collectives among them), `sharing` and `order` (a memory that ranks queue for).
+- `everyone` is the whole simulator in small, `aware` its other backend, `clock` the event queue of both.
 """
 
 from __future__ import annotations

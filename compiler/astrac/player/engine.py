@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from astrac.job import IMPLEMENTED, Axis, AxisGroup, Box, Collective, Compute, Job, Program, RankClass
 from astrac.player.aware import CongestedWires
-from astrac.player.cast import Axes, Unstructured
+from astrac.player.axes import Axes, Unstructured
 from astrac.player.colours import Ranks
 from astrac.player.costs import SIMULATOR
 from astrac.player.desk import Script
