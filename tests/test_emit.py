@@ -149,7 +149,7 @@ def test_a_machine_that_the_simulator_would_misread_is_our_mistake():
     short = replace(job, machine=replace(job.machine, algorithms=job.machine.algorithms | {Kind.ALL_REDUCE: ("ring",)}))
     result = emit.emit(short)
     assert [finding.code for finding in result.diagnostics] == ["AS911"]
-    assert "`all-reduce-implementation` has 1 entries for 2 dimensions" in result.diagnostics[0].message
+    assert "`all-reduce-implementation` has 1 entry for 2 dimensions" in result.diagnostics[0].message
 
 
 def test_names_that_no_shell_and_no_path_can_hold_are_cleaned(tmp_path):

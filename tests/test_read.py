@@ -193,7 +193,7 @@ SYSTEMS = {
     "S6d": ("endpoint-delay", -5, "must be at least 0", "-5"),
     "S7": ("all-reduce-implementation", ["Ring"], "is not a word of ASTRA-sim", '"Ring"'),
     "S8": ("all-reduce-implementation", "ring", "must be a list", '"ring"'),
-    "S10": ("all-reduce-implementation", ["ring", "ring"], "has 2 entries for 1 dimensions", '["ring", "ring"]'),
+    "S10": ("all-reduce-implementation", ["ring", "ring"], "has 2 entries for 1 dimension", '["ring", "ring"]'),
     "S11": ("all-reduce-implementation", [], "must have at least 1 entries", "[]"),
     "S16": ("replay-only", False, "write 0 or 1", "false"),
     "S16c": ("roofline-enabled", False, "write 0 or 1", "false"),
@@ -216,7 +216,7 @@ def test_a_system_file_that_the_simulator_would_not_take(tmp_path, key, value, w
 NETWORKS = {
     "N1": ("npus_count: [ 4 ]", "npus_count: [ 1 ]", "must be at least 2", "1"),
     "N2": ("Ring", "ring", "must be one of `Ring`, `FullyConnected`, `Switch`", "ring"),
-    "N3": ("npus_count: [ 4 ]", "npus_count: [ 4, 2 ]", "`npus_count` has 2 entries for 1 dimensions", "[ 4, 2 ]"),
+    "N3": ("npus_count: [ 4 ]", "npus_count: [ 4, 2 ]", "`npus_count` has 2 entries for 1 dimension", "[ 4, 2 ]"),
     "N4": ("[ 50.0 ]", "[ 0 ]", "must be more than 0", "0"),
     "N4b": ("[ 500.0 ]", "[ -1 ]", "must be at least 0", "-1"),
     "N5": ("latency: [ 500.0 ]\n", "", "`latency` is missing", None),

@@ -49,7 +49,9 @@ def violations(value: Any, schema: str) -> Iterator[Violation]:
             missing = _missing(error)
             yield Violation("AS704", pointer, f"`{missing}` is missing", _misspelt(missing, error, schema))
         elif "propertyNames" in error.absolute_schema_path:
-            yield Violation("AS702", child(pointer, error.instance), f"`{_short(error.instance)}` cannot be a key here")
+            message = f"`{_short(error.instance)}` cannot be a key here"
+            hints = tuple(filter(None, (error.schema.get("description"),)))
+            yield Violation("AS702", child(pointer, error.instance), message, hints)
         elif keyword != "additionalProperties" and pointer not in told:  # a wrong type breaks other rules as well
             told.add(pointer)
             yield Violation("AS702", pointer, f"{_name(error.absolute_path)}{_MESSAGES.get(keyword, _other)(error)}")

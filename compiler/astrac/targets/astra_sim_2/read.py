@@ -71,13 +71,21 @@ def _uneven(tree: Tree) -> list[Diagnostic]:
     return [
         diagnostic(
             "AS702",
-            f"`{key}` has {len(tree.value[key])} entries for {len(topology)} dimensions",
+            f"`{key}` has {_entries(tree.value[key])} for {_dimensions(len(topology))}",
             tree.at(f"/{key}"),
             Label(tree.at("/topology"), "the dimensions"),
         )
         for key in ("npus_count", "bandwidth", "latency")
         if len(tree.value[key]) != len(topology)
     ]
+
+
+def _entries(values: list[Any]) -> str:
+    return "1 entry" if len(values) == 1 else f"{len(values)} entries"
+
+
+def _dimensions(count: int) -> str:
+    return "1 dimension" if count == 1 else f"{count} dimensions"
 
 
 def read_machine(
@@ -124,7 +132,7 @@ def _short_lists(system: Tree, dimensions: int) -> list[Diagnostic]:
     return [
         diagnostic(
             "AS702",
-            f"`{key}` has {len(system.value[key])} entries for {dimensions} dimensions",
+            f"`{key}` has {_entries(system.value[key])} for {_dimensions(dimensions)}",
             system.at(f"/{key}"),
             hints=("dimensions without a word would take no part",) if len(system.value[key]) < dimensions else (),
         )
