@@ -168,7 +168,7 @@ def _bound(words: str) -> Callable[[Document, str, Any], Diagnostic]:
         limit = Fraction(error.validator_value)
         shown = str(Quantity(limit, units.dimension(unit))) if unit else units.decimal(limit)
         name = quoted(document.key(place).text)
-        share = unit == "1" and limit == 1 < error.instance <= 100
+        share = unit == "1" and limit == 1 and 2 <= error.instance <= 100
         hints = (f"write `{units.decimal(Fraction(error.instance))} %`",) if share else ()
         return diagnostic("AS410", f"{name} must be {words} {shown}", document.at(place), hints=hints)
 
