@@ -266,6 +266,15 @@ def _failure(reason: str, spec: Spec, document: Document) -> Diagnostic:
     return diagnostic("AS921", reason, document.near(""))
 
 
-def write(compiled: Compiled, folder: str | Path, *, copy: bool = False) -> Result[Path]:
-    """Puts the bundle into a folder, whole or not at all."""
-    return write_bundle(compiled.bundle, folder, copy=copy)
+def write(
+    compiled: Compiled, folder: str | Path, *, copy: bool = False, progress: Callable[[int], None] | None = None
+) -> Result[Path]:
+    """Puts the bundle into a folder, whole or not at all.
+
+    Args:
+        compiled: what to write.
+        folder: new, empty, or with a bundle of ours.
+        copy: write equal files several times instead of linking them.
+        progress: told the bytes of each file that is written.
+    """
+    return write_bundle(compiled.bundle, folder, copy=copy, progress=progress)

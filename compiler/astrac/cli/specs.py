@@ -26,6 +26,7 @@ from astrac.render import FORMATS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
 
     from astrac.api.compiling import Compiled
     from astrac.api.estimating import Estimated
@@ -151,7 +152,8 @@ def _run_build(options: Namespace) -> int:
             continue
         folder = top / result.value.name if result.value.name else top
         print(showing.announcement(result.value, str(folder)))
-        written = compiling.write(result.value, folder, copy=options.copy)
+        progress = _progress(result.value.bundle.bytes)
+        written = compiling.write(result.value, folder, copy=options.copy, progress=progress)
         report(written.diagnostics)
         status |= int(written.value is None)
         if written.value is not None:
@@ -160,6 +162,27 @@ def _run_build(options: Namespace) -> int:
     if built and not status:
         _tell_leftovers(top, built)
     return status
+
+
+def _progress(total: int) -> Callable[[int], None] | None:
+    """A bar on a terminal, for bundles that take a while; nothing elsewhere."""
+    if not sys.stderr.isatty() or total < SLOW_BYTES:
+        return None
+    done = 0
+
+    def show(count: int) -> None:
+        nonlocal done
+        before, done = done * BAR // total, done + count
+        filled = min(BAR, done * BAR // total)
+        if filled > before:
+            end = "\n" if filled == BAR else ""
+            print(f"\rwriting     [{'#' * filled}{'.' * (BAR - filled)}]", end=end, file=sys.stderr, flush=True)
+
+    return show
+
+
+SLOW_BYTES = 50_000_000
+BAR = 40
 
 
 def _tell_leftovers(top: Path, built: set[Path]) -> None:
