@@ -172,7 +172,7 @@ def _planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -
     assert spec is not None
     model, plan, job = _lowered(spec, document, options, inputs, chain)
     numbers = chain.take(_estimated(job, plan, document))
-    if any(finding.code == WAITS for finding in checked.diagnostics):
+    if numbers.fails is None and any(finding.code == WAITS for finding in checked.diagnostics):
         done = {finding.labels for finding in checked.diagnostics if finding.code != WAITS}
         chain.note(finding for finding in assess(document, numbers.quantities()) if finding.labels not in done)
     return Planned(document, spec, model, plan, job, numbers)
@@ -181,7 +181,8 @@ def _planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -
 def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Compiled:
     planned = _planned(checked, options, inputs, chain)
     job = planned.job
-    text_job, cycles = None, {"astra-sim-2": planned.estimate.cycles}
+    text_job = None
+    cycles = {} if planned.estimate.fails is not None else {"astra-sim-2": planned.estimate.cycles}
     if "astra-sim-1" in options.targets or not options.targets:
         text_job = _text_job(planned, chain, required=bool(options.targets))
     text_cycles = None if text_job is None else play(text_job).cycles
@@ -263,7 +264,13 @@ def _failure(reason: str, spec: Spec, document: Document) -> Diagnostic:
     if circular and "never completes" in reason:
         hints = (f"`active_chunks: {system.chunks}`, `chunks: 1` or `optimization: baseline` avoid it",)
         return diagnostic("AS719", reason, document.near("/system/active_chunks"), hints=hints)
+    if UNKNOWN in reason:
+        return diagnostic("AS809", f"there is no estimate: {reason}", document.near("/system/backend"))
     return diagnostic("AS921", reason, document.near(""))
+
+
+UNKNOWN = "not known"
+"""What the player says when a play would cost more than it may."""
 
 
 def write(

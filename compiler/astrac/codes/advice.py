@@ -105,6 +105,22 @@ ROWS: tuple[Code, ...] = (
         severity=Severity.WARNING,
     ),
     Code(
+        "AS809",
+        "no estimate",
+        what="Playing this run would cost more than an estimate may: millions of messages through congested links, or "
+        "ties that only every rank together could settle.",
+        why="The bundle is as good as any; how long it takes is for the simulator to say.",
+        bad=spec(
+            topology="topology s { switch s { size: 256, bandwidth: 50 GB/s, latency: 500 ns } }",
+            model="model m { transformer { layers: 12, hidden: 1024, heads: 8, sequence: 512, vocabulary: 512 } }",
+            parallelism="parallelism { data {} }",
+            training="training { global_batch: 1024, micro_batch: 1, precision: bf16 }",
+            system="system { backend: congestion_aware }",
+        ),
+        good=spec(system="system { backend: congestion_aware }"),
+        severity=Severity.WARNING,
+    ),
+    Code(
         "AS830",
         "unknown operator",
         what="The model has an operator that neither the compiler's table nor the shape rules count.",

@@ -19,7 +19,8 @@ ROWS = 12
 def text(estimate: Estimate, title: str) -> str:
     """The report of one estimate; ends with a line break."""
     if estimate.fails is not None:
-        return f"{title}\n  the simulator would not finish: {estimate.fails}\n"
+        what = "no estimate" if "not known" in estimate.fails else "the simulator would not finish"
+        return f"{title}\n  {what}: {estimate.fails}\n"
     sections = (
         _summary(estimate),
         _classes(estimate),
@@ -35,6 +36,8 @@ def text(estimate: Estimate, title: str) -> str:
 
 def brief(estimate: Estimate) -> list[str]:
     """The figures that follow a build."""
+    if estimate.fails is not None:
+        return [f"{'step time':<12}{estimate.fails}"]
     lines = [f"{'step time':<12}{duration(estimate.cycles / estimate.steps)}, {estimate.cycles:,} cycles of 1 ns"]
     slowest = max(estimate.classes, key=lambda entry: entry.cycles, default=None)
     if slowest is not None:
