@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnostic, Label, diagnostic
-from astrac.layers.transformer.shape import contradictions, resolve
+from astrac.layers.shape import contradictions, resolve
 from astrac.strategies.placement import KINDS, npus, place
 
 if TYPE_CHECKING:

@@ -126,7 +126,7 @@ def _point(
     try:
         # An assertion that had to wait for an estimate gets one.
         chain.note(finding for finding in (*before, *checked.diagnostics) if finding.code != WAITS)
-        value = make(checked, options, Inputs(dict(inputs.digests)), chain)
+        value = make(checked, options, Inputs(dict(inputs.contents)), chain)
         return Result(value, _placed(chain.found, checked))
     except Stop:
         return Result(None, _placed(chain.found, checked))
@@ -194,9 +194,9 @@ def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) 
         text_job,
         estimate=planned.estimate.as_json(),
         cycles=cycles,
-        inputs=inputs.digests.items(),
+        inputs=inputs.digests().items(),
         spec={
-            "name": next(iter(inputs.digests)),
+            "name": next(iter(inputs.contents)),
             "profile": options.profile,
             "settings": list(options.settings),
             "point": checked.document.name,

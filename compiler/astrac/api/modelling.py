@@ -54,7 +54,7 @@ def model_of(spec: Spec, document: Document, options: Options, inputs: Inputs, c
             span=span,
         )
     )
-    inputs.digests[path if path.startswith("zoo:") else Path(path).name] = model.digest
+    inputs.contents[path if path.startswith("zoo:") else Path(path).name] = model.digest
     return model
 
 

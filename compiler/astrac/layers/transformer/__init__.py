@@ -18,10 +18,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from astrac.layers.shape import contradictions, resolve
 from astrac.layers.transformer.attention import attention
 from astrac.layers.transformer.mixture import mixture
 from astrac.layers.transformer.rows import ACTIVATIONS, SOFTMAX_FLOPS, Rows
-from astrac.layers.transformer.shape import contradictions, resolve
 from astrac.model import Layer, Model, Role, Tensor
 
 if TYPE_CHECKING:

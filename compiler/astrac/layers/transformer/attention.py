@@ -9,8 +9,8 @@ from astrac.layers.transformer.rows import SOFTMAX_FLOPS, mask
 from astrac.model import Layer, Role
 
 if TYPE_CHECKING:
+    from astrac.layers.shape import Shape
     from astrac.layers.transformer.rows import Rows
-    from astrac.layers.transformer.shape import Shape
 
 ROTARY_FLOPS = 3
 """An element of a query or key: two products and a sum."""

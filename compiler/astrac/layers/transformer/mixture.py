@@ -8,8 +8,8 @@ from astrac.layers.transformer.rows import ACTIVATIONS, SOFTMAX_FLOPS
 from astrac.model import Layer, Role, Tensor
 
 if TYPE_CHECKING:
+    from astrac.layers.shape import Experts
     from astrac.layers.transformer.rows import Rows
-    from astrac.layers.transformer.shape import Experts
     from astrac.model import Matmul
 
 

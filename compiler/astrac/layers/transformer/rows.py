@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from astrac.model import Layer, Role, Tensor
 
 if TYPE_CHECKING:
-    from astrac.layers.transformer.shape import Shape
+    from astrac.layers.shape import Shape
 
 
 class Activation(NamedTuple):
