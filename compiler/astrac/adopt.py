@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnostic, Result, diagnostic
 from astrac.job import IMPLEMENTED, AxisGroup, Collective, Dimension, Kind, ListedGroup, Machine, MemoryType
 from astrac.text_job import Policy
+from astrac.topology import BY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 MAX_DIMENSIONS = 16
 
-_BLOCKS = {"Ring": "ring", "Switch": "switch", "FullyConnected": "fully_connected"}
 _WORDS = {
     "ring": "ring",
     "direct": "direct",
@@ -147,7 +147,7 @@ class _Writer:
             f"latency: {_decimal(dimension.latency)} ns",
             *([] if self._flat() else self._algorithm(at)),
         ]
-        return f"{_BLOCKS[dimension.block]} d{at} {{ {', '.join(parts)} }}"
+        return f"{BY_NAME[dimension.block].word} d{at} {{ {', '.join(parts)} }}"
 
     def _flat(self) -> bool:
         """Whether one ring over all NPUs takes the place of the dimensions."""

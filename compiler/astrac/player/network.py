@@ -10,17 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from astrac.topology import BY_NAME
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from astrac.job import Machine
-
-HOPS: dict[str, Callable[[int, int], int]] = {
-    "Ring": lambda distance, size: min(distance, size - distance),
-    "Switch": lambda _distance, _size: 2,
-    "FullyConnected": lambda _distance, _size: 1,
-}
-"""For each building block: hops between two NPUs `distance` apart (1 .. size - 1) of `size`."""
 
 GIB_PER_NS = 1 << 30
 """Bytes in the network's "GB"; the local and the remote memory use 1e9."""
@@ -90,7 +83,7 @@ class Network:
 
     def hops(self, dimension: int, distance: int) -> int:
         """Between two NPUs of one dimension; 0 < distance < size."""
-        return HOPS[self.machine.dimensions[dimension].block](distance, self.sizes[dimension])
+        return BY_NAME[self.machine.dimensions[dimension].block].hops(self.sizes[dimension], distance)
 
     def link(self, source: int, destination: int) -> Link:
         """Between two different ranks: only the first differing coordinate is charged."""

@@ -12,7 +12,8 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.job import Kind
-from astrac.player.network import HOPS, Broken
+from astrac.player.network import Broken
+from astrac.topology import BY_NAME
 
 if TYPE_CHECKING:
     from astrac.job import Machine
@@ -270,7 +271,7 @@ MAX_RANKS = 1 << 20
 def startup(machine: Machine) -> None:
     """Raises `Broken` for what aborts the simulator before its first tick, whatever the traces hold."""
     for number, dimension in enumerate(machine.dimensions):
-        if dimension.block not in HOPS:
+        if dimension.block not in BY_NAME:
             raise Broken(f"topology `{dimension.block}` of dimension {number}: the simulator stops")
         if dimension.size < 2:
             raise Broken(f"npus_count {dimension.size} of dimension {number} is not above 1: the simulator stops")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.player.text.faults import Fault, PlayError
+from astrac.topology import BY_NAME
 
 if TYPE_CHECKING:
     from astrac.text_job import TextDimension
@@ -15,9 +16,7 @@ INT_LIMIT = 2**31
 
 def hops(dimension: TextDimension, offset: int) -> int:
     """Between two NPUs whose coordinates in the dimension differ by `offset`."""
-    if dimension.block == "Ring":
-        return min(offset, dimension.size - offset)
-    return 2 if dimension.block == "Switch" else 1
+    return BY_NAME[dimension.block].hops(dimension.size, offset)
 
 
 def message_time(dimension: TextDimension, offset: int, size: int) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from astrac.job import IMPLEMENTED
 from astrac.text_job import TextDimension, TextNetwork, TextSystem
+from astrac.topology import BY_NAME
 
 if TYPE_CHECKING:
     from astrac.job import Dimension, Machine
@@ -23,10 +24,9 @@ def derive_network(machine: Machine) -> TextNetwork:
 
 def _dimension(dimension: Dimension) -> TextDimension:
     # A lone NPU has no neighbours: FullyConnected would divide by its 0 links.
-    block = "Switch" if dimension.size == 1 else dimension.block
-    links = {"Ring": 2, "FullyConnected": dimension.size - 1, "Switch": 1}[block]
-    link_bandwidth = dimension.bandwidth / 2 if block == "Ring" else dimension.bandwidth
-    return TextDimension(block, dimension.size, links, link_bandwidth, dimension.latency)
+    block = BY_NAME["Switch" if dimension.size == 1 else dimension.block]
+    bandwidth = dimension.bandwidth / block.lanes
+    return TextDimension(block.name, dimension.size, block.links(dimension.size), bandwidth, dimension.latency)
 
 
 def derive_system(machine: Machine) -> TextSystem:

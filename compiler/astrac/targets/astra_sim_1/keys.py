@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from astrac.job import Kind
+from astrac.topology import BY_NAME
 
 NETWORK = "network.json"
 SYSTEM = "system.txt"
@@ -10,7 +11,7 @@ WORKLOAD = "workload.txt"
 
 TOPOLOGY_NAME = "Hierarchical"
 
-BLOCKS = ("FullyConnected", "Ring", "Switch")
+BLOCKS = tuple(sorted(BY_NAME))
 
 DIMENSION_TYPES = ("N", "P", "PP", "T")
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, StrictUndefined
-
-from astrac import resources
 from astrac.targets.astra_sim_1 import keys
+from astrac.targets.templates import render as render_template
 from astrac.text_job import DLRMS, TRANSFORMERS, WORDS, Policy
 
 if TYPE_CHECKING:
@@ -39,12 +37,12 @@ def render_network(network: TextNetwork) -> str:
 def render_system(system: TextSystem) -> str:
     """system.txt; defaults are written out."""
     implementations = [(key, system.words(kind)) for kind, key in keys.IMPLEMENTATION_KEYS.items()]
-    return _template("system.txt.j2", system=system, implementations=implementations)
+    return render_template("astra_sim_1", "system.txt", system=system, implementations=implementations)
 
 
 def render_workload(workload: TextWorkload) -> str:
     """workload.txt."""
-    return _template("workload.txt.j2", workload=workload, head=" ".join(_head(workload)), word=_word)
+    return render_template("astra_sim_1", "workload.txt", workload=workload, head=" ".join(_head(workload)), word=_word)
 
 
 def _head(workload: TextWorkload) -> tuple[str, ...]:
@@ -67,10 +65,3 @@ def _word(kind: Kind | None) -> str:
 
 def _plain(value: str | float) -> str | float:
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _template(name: str, **values: object) -> str:
-    environment = Environment(  # noqa: S701 - plain text, nothing to escape
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    return environment.from_string(resources.text("templates", "astra_sim_1", name)).render(**values)

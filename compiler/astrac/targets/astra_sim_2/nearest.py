@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from astrac.suggest import did_you_mean
+from astrac.topology import BY_NAME
 
-BLOCKS = ("Ring", "FullyConnected", "Switch")
+BLOCKS = tuple(BY_NAME)
 
 
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
