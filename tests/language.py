@@ -2,7 +2,7 @@
 
 from astrac.api.checking import Options, check, variants
 from astrac.diagnostics import Diagnostic
-from astrac.parse import parse
+from astrac.language.parse import parse
 
 RING = "topology pod {{\n  ring a {{ {} }}\n}}\n"
 

@@ -8,7 +8,7 @@ from itertools import product
 
 from astrac.api.compiling import compile_data, plan_data
 from astrac.job import Kind
-from astrac.plan import Communicate, Computation, Remote, Transfer
+from astrac.training.plan import Communicate, Computation, Remote, Transfer
 from chakra_reader import trace
 
 BLOCKS = {

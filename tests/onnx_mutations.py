@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, ModelProto
 
-from astrac.layers.onnx.operators import OPERATORS
+from astrac.models.onnx.operators import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

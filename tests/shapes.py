@@ -1,9 +1,9 @@
 """Transformer blocks, by way of the language."""
 
-from astrac.construct import construct
-from astrac.elaborate import elaborate
-from astrac.parse import parse
-from astrac.resolve import resolve
+from astrac.language.construct import construct
+from astrac.language.elaborate import elaborate
+from astrac.language.parse import parse
+from astrac.language.resolve import resolve
 from astrac.resources import resource
 
 AROUND = """

@@ -4,8 +4,7 @@ import csv
 import json
 from pathlib import Path
 
-from astrac.source import Source
-from astrac.targets.astra_sim_1 import (
+from astrac.simulators.astra_sim_1 import (
     apply_options,
     check,
     check_network,
@@ -13,7 +12,8 @@ from astrac.targets.astra_sim_1 import (
     read_system,
     read_workload,
 )
-from astrac.text_job import TextJob
+from astrac.simulators.astra_sim_1.job import TextJob
+from astrac.source import Source
 
 FOLDER = Path(__file__).parent / "simulator_v1"
 

@@ -11,9 +11,7 @@ from jsonschema import Draft202012Validator
 from astrac import resources
 from astrac.codes import CODES
 from astrac.job import IMPLEMENTED, Dimension, Kind, Machine
-from astrac.player.text import play
-from astrac.source import Source
-from astrac.targets.astra_sim_1 import (
+from astrac.simulators.astra_sim_1 import (
     check_derived,
     check_network,
     derive_network,
@@ -26,7 +24,19 @@ from astrac.targets.astra_sim_1 import (
     render_system,
     render_workload,
 )
-from astrac.text_job import Extras, LayerRow, Policy, SharedBus, TextJob, TextNetwork, TextSystem, TextWorkload, Work
+from astrac.simulators.astra_sim_1.job import (
+    Extras,
+    LayerRow,
+    Policy,
+    SharedBus,
+    TextJob,
+    TextNetwork,
+    TextSystem,
+    TextWorkload,
+    Work,
+)
+from astrac.simulators.astra_sim_1.simulate import play
+from astrac.source import Source
 from simulator_1 import BAD, GOLDEN, INPUTS, bad_texts, examine, golden_texts
 
 FILES = {

@@ -6,10 +6,8 @@ from dataclasses import replace
 import pytest
 
 from astrac.job import IMPLEMENTED, Kind
-from astrac.player.text import play
-from astrac.source import Source
-from astrac.targets.astra_sim_1 import check, read_network, read_system, read_workload
-from astrac.text_job import (
+from astrac.simulators.astra_sim_1 import check, read_network, read_system, read_workload
+from astrac.simulators.astra_sim_1.job import (
     LayerRow,
     Policy,
     SharedBus,
@@ -20,6 +18,8 @@ from astrac.text_job import (
     TextWorkload,
     Work,
 )
+from astrac.simulators.astra_sim_1.simulate import play
+from astrac.source import Source
 from simulator_1 import GOLDEN, INPUTS, MEASURED, examine, golden_texts
 
 PLAYED = [row for row in GOLDEN if "themis" not in row["system"]]

@@ -10,12 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astrac.codes import CODES
-from astrac.compute import Work, cost_function, missing_times, products, read_times, simulated_time, slow, steer
-from astrac.compute.systolic import cycles
 from astrac.diagnostics import Result
-from astrac.model import Layer, Model, Tensor
+from astrac.models.model import Layer, Model, Tensor
 from astrac.source import Source
 from astrac.spec import Hardware, Memory, Peak, Slow, Systolic
+from astrac.training.compute import (
+    Work,
+    cost_function,
+    missing_times,
+    products,
+    read_times,
+    simulated_time,
+    slow,
+    steer,
+)
+from astrac.training.compute.systolic import cycles
 
 FLOWS = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}
 SCALE_SIM = Path(__file__).parent / "compute" / "scalesim_cycles.csv"

@@ -16,7 +16,7 @@ import jobs
 from astrac import bundle, emit
 from astrac.job import Kind
 from astrac.resources import resource
-from astrac.targets.astra_sim_2 import write
+from astrac.simulators.astra_sim_2 import write
 
 SCHEMAS = {
     "network.yml": "network",
@@ -224,8 +224,8 @@ def test_run_takes_a_relative_simulator_and_wants_one(tmp_path):
 
 def test_the_script_for_1_0_looks_for_its_last_line(tmp_path):
     from astrac.job import Kind
-    from astrac.targets.astra_sim_1 import derive_network, derive_system
-    from astrac.text_job import LayerRow, Policy, TextJob, TextWorkload, Work
+    from astrac.simulators.astra_sim_1 import derive_network, derive_system
+    from astrac.simulators.astra_sim_1.job import LayerRow, Policy, TextJob, TextWorkload, Work
 
     machine = jobs.machine(("Ring", 4))
     row = LayerRow("a", Work(100), Work(100), Work(100, Kind.ALL_REDUCE, 4096))

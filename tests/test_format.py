@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from astrac.format import formatted
-from astrac.parse import parse
+from astrac.language.format import formatted
+from astrac.language.parse import parse
 from astrac.resources import root
 from language import documents, file
 from language_texts import texts

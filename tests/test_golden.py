@@ -14,8 +14,8 @@ from astrac.api.compiling import compile_data
 from astrac.api.estimating import Estimated
 from astrac.api.showing import estimates_csv, plan_text
 from astrac.bundle import json_text
-from astrac.document import to_json
-from astrac.targets.astra_sim_2.transcript import to_text
+from astrac.language.document import to_json
+from astrac.simulators.astra_sim_2.transcript import to_text
 
 ROOT = Path(__file__).parents[1]
 SPECS = sorted((ROOT / "specs").glob("*.astra"))

@@ -12,11 +12,11 @@ from astrac import resources
 from astrac.api import bundles, guarding, kinds
 from astrac.codes import CODES
 from astrac.diagnostics import has_errors
-from astrac.read.survey import Bundle
 from astrac.render import render
-from astrac.targets.astra_sim_2.transcript import from_lines
-from astrac.targets.recognise import KINDS, recognise
-from astrac.verify import BACKENDS
+from astrac.simulators.astra_sim_2.transcript import from_lines
+from astrac.simulators.astra_sim_2.verify import BACKENDS
+from astrac.simulators.recognise import KINDS, recognise
+from astrac.simulators.survey import Bundle
 from simulator_1 import BAD, INPUTS, bad_texts, examine
 
 SYSTEM = json.dumps(guard_inputs.SYSTEM)
@@ -346,7 +346,7 @@ def test_what_is_no_file_or_leads_away(tmp_path):
 
 
 def test_equal_traces_are_read_once(tmp_path, monkeypatch):
-    from astrac.targets.astra_sim_2 import decode
+    from astrac.simulators.astra_sim_2.read import decode
 
     network = NETWORK.replace("[ 8 ]", "[ 256 ]")
     guard_inputs.write({"network": network, "traces": [TRACE], "ranks": [(0, 256)]}, tmp_path)

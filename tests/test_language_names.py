@@ -2,7 +2,7 @@
 
 import pytest
 
-from astrac.assess import assess
+from astrac.language.assess import assess
 from astrac.render import render
 from astrac.units import Quantity, dimension
 from language import SPEC, codes, documents, findings, placed, tree

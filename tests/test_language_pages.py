@@ -12,7 +12,7 @@ from astrac.api.references import generated
 from astrac.codes import CODES
 from astrac.codes.row import Code
 from astrac.diagnostics import diagnostic
-from astrac.parse.lalr import scan
+from astrac.language.parse.lalr import scan
 from astrac.render import render
 from astrac.source import Source
 from language import SPEC, findings
@@ -28,7 +28,7 @@ def test_the_examples_of_the_readme(expected, text):
 
 
 def test_the_readme_names_every_reserved_word():
-    from astrac.parse.lalr import tables
+    from astrac.language.parse.lalr import tables
 
     assert all(f"`{word}`" in README for word in tables().keywords)
 
@@ -53,7 +53,7 @@ def _editor():
 
 
 def test_the_editor_knows_the_words_of_the_grammar():
-    from astrac.parse.lalr import tables
+    from astrac.language.parse.lalr import tables
 
     repository = _editor()["repository"]
     words = {word for entry in repository.values() for word in re.findall(r"\\b\(([a-z|]+)\)", entry.get("match", ""))}

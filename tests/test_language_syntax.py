@@ -3,11 +3,11 @@
 import pytest
 from lark import Token
 
-from astrac import syntax
-from astrac.parse import parse
-from astrac.parse.build import Builder
-from astrac.parse.generate import grammar
-from astrac.parse.lalr import scan
+from astrac.language import syntax
+from astrac.language.parse import parse
+from astrac.language.parse.build import Builder
+from astrac.language.parse.generate import grammar
+from astrac.language.parse.lalr import scan
 from astrac.source import Source
 from language import SPEC, codes, file, findings, placed, tree
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from astrac import units
 from astrac.diagnostics import Diagnosed
-from astrac.expression import Scope, Word, evaluate
+from astrac.language.expression import Scope, Word, evaluate
 from astrac.units import Dimension, Quantity
 from language import file, findings, placed, tree
 

@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import pytest
 
-from astrac import schema
-from astrac.construct import construct
-from astrac.document import to_json
-from astrac.elaborate import elaborate
-from astrac.parse import parse
-from astrac.resolve import resolve
-from astrac.validate import plainly_valid
+from astrac.language import schema
+from astrac.language.construct import construct
+from astrac.language.document import to_json
+from astrac.language.elaborate import elaborate
+from astrac.language.parse import parse
+from astrac.language.resolve import resolve
+from astrac.language.validate import plainly_valid
 from language import SPEC, codes, documents, findings, placed, tree
 
 RING = "topology pod {{\n  ring a {{ size: {size}, bandwidth: {bandwidth}, latency: {latency}{more} }}\n}}\n"
@@ -188,7 +188,7 @@ def test_a_plain_word_for_a_block():
 def test_the_quick_yes_never_says_more_than_jsonschema():
     from jsonschema import Draft202012Validator
 
-    from astrac.validate import _with_blocks
+    from astrac.language.validate import _with_blocks
 
     (document,) = documents(SPEC)
     entry = schema.spec()

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from astrac.plan import Communicate, Computation, Phase, Remote, Transfer
+from astrac.training.plan import Communicate, Computation, Phase, Remote, Transfer
 from lowered import codes, columns, compiled, flops, parallelism, planned, spec, topology, trace_of, traffic
 
 GPT = "model m {{ transformer {{ layers: 4, hidden: 64, heads: 8, sequence: 32, vocabulary: 512, {} }}\n{} }}"

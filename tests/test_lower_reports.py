@@ -11,8 +11,8 @@ from astrac.api.checking import Options
 from astrac.api.compiling import compile_data, plan_data
 from astrac.diagnostics import has_errors
 from astrac.job import AxisGroup, Kind
-from astrac.plan import Phase, Transfer
-from astrac.player import collective_time
+from astrac.simulators.astra_sim_2.simulate import collective_time
+from astrac.training.plan import Phase, Transfer
 from lowered import (
     codes,
     compiled,

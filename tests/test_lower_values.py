@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from astrac.plan import Communicate, Phase, Transfer
+from astrac.training.plan import Communicate, Phase, Transfer
 from lowered import codes, parallelism, planned, spec, topology, traffic
 
 GPT3 = (

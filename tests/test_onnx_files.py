@@ -12,9 +12,9 @@ import sys
 import pytest
 from onnx import ModelProto, TensorProto
 
-from astrac.layers import table, zoo
-from astrac.layers.onnx import read_model
-from astrac.layers.onnx.skim import skim
+from astrac.models import table, zoo
+from astrac.models.onnx import read_model
+from astrac.models.onnx.skim import skim
 from astrac.source import Source
 from onnx_models import model, node, value, weight
 
@@ -111,7 +111,7 @@ def test_weights_of_more_than_two_gigabytes_cost_nothing(tmp_path):
 @pytest.mark.parametrize("name", zoo.MODELS)
 def test_zoo_needs_neither_onnx_nor_numpy(name):
     code = (
-        f"import sys; from astrac.layers.onnx import read_model; print(read_model('m', 'zoo:{name}').value.digest);"
+        f"import sys; from astrac.models.onnx import read_model; print(read_model('m', 'zoo:{name}').value.digest);"
         "assert not {'onnx', 'numpy', 'google.protobuf'} & set(sys.modules)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from astrac.layers import table
-from astrac.layers.onnx import read_model
+from astrac.models import table
+from astrac.models.onnx import read_model
 from onnx_mutations import damaged
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from astrac.layers import table
-from astrac.layers.onnx import read_model
+from astrac.models import table
+from astrac.models.onnx import read_model
 from onnx_models import ints, model, node, value, weight
 
 X = value("x", 2, 4)

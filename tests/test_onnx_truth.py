@@ -10,8 +10,8 @@ from pathlib import Path
 import onnx
 import pytest
 
-from astrac.layers import table
-from astrac.layers.onnx import read_model
+from astrac.models import table
+from astrac.models.onnx import read_model
 
 DATA = Path(__file__).parent / "onnx"
 WHEEL = Path(onnx.__file__).parent / "backend/test/data/light"

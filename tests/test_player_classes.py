@@ -22,9 +22,9 @@ from astrac.job import (
     RemoteMemory,
     Send,
 )
-from astrac.player import play
-from astrac.player.everyone import Everyone
-from astrac.player.playback import Run
+from astrac.simulators.astra_sim_2.simulate import play
+from astrac.simulators.astra_sim_2.simulate.everyone import Everyone
+from astrac.simulators.astra_sim_2.simulate.playback import Run
 from jobs import ALL
 from measured import by_rank
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from astrac.player import play, play_congested
-from astrac.player.everyone import Everyone
+from astrac.simulators.astra_sim_2.simulate import play, play_congested
+from astrac.simulators.astra_sim_2.simulate.everyone import Everyone
 from measured import by_rank, collectives, workloads
 
 UNAWARE = list(collectives("golden_collectives.csv"))

@@ -6,7 +6,7 @@ One message of m bytes takes d = floor(500 + m / 53.687) ns, an endpoint 10 ns, 
 import pytest
 
 from astrac.job import Kind, ListedGroup
-from astrac.player import UNIT, collective_time, play, play_congested
+from astrac.simulators.astra_sim_2.simulate import UNIT, collective_time, play, play_congested
 from measured import by_rank, job
 
 MIB = 1 << 20

@@ -5,7 +5,7 @@ from math import prod
 
 import pytest
 
-from astrac.layers.transformer import contradictions, read_transformer
+from astrac.models.transformer import contradictions, read_transformer
 from astrac.resources import resource
 from shapes import documents, transformer
 

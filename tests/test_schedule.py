@@ -6,8 +6,8 @@ import pytest
 
 from astrac.api.compiling import plan_data
 from astrac.codes import CODES
-from astrac.compute import simulated_time
 from astrac.job import Compute, Kind, MemoryType
+from astrac.training.compute import simulated_time
 from lowered import codes, compiled, groups_of, parallelism, planned, spec, topology, trace_of
 
 TINY = "model m { transformer { layers: 2, hidden: 64, heads: 8, sequence: 32, vocabulary: 512 } }"

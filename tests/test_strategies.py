@@ -9,7 +9,7 @@ import pytest
 
 import closed_forms
 from astrac.job import Collective, Compute, Load, Store
-from astrac.plan import Communicate, Transfer
+from astrac.training.plan import Communicate, Transfer
 from closed_forms import Case
 from lowered import (
     columns,

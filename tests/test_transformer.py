@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from astrac.codes import CODES
-from astrac.layers.transformer import contradictions, read_transformer
-from astrac.model import Role
+from astrac.models.model import Role
+from astrac.models.transformer import contradictions, read_transformer
 from shapes import shaped
 
 LLAMA = {"activation": "swiglu", "norm": "rms_norm"}

@@ -7,15 +7,15 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from astrac.job import Collective, ListedGroup, Receive, Send
-from astrac.targets.astra_sim_1 import keys as keys_1
-from astrac.targets.astra_sim_2 import keys
-from astrac.targets.astra_sim_2.groups import members
+from astrac.simulators.astra_sim_1 import keys as keys_1
+from astrac.simulators.astra_sim_2 import keys
+from astrac.simulators.astra_sim_2.groups import members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from astrac.job import Group, Job, Machine, Op
-    from astrac.text_job import TextJob
+    from astrac.simulators.astra_sim_1.job import TextJob
 
 MAX_LINES = 50
 """Of one pair of programs: two traces that have nothing in common are told about by their first nodes."""

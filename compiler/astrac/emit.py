@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from astrac.bundle import MANIFEST, Bundle, json_text, text_artifact
 from astrac.diagnostics import Diagnosed, Result, diagnostic
 from astrac.job import AxisGroup, Collective
-from astrac.targets import conform, writer
-from astrac.targets.astra_sim_2.names import describe
+from astrac.simulators import conform, writer
+from astrac.simulators.astra_sim_2.names import describe
 from astrac.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from astrac.job import Job
-    from astrac.text_job import TextJob
+    from astrac.simulators.astra_sim_1.job import TextJob
 
 
 def emit(

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from astrac import resources
 from astrac.diagnostics import Diagnosed
 from astrac.job import IMPLEMENTED
-from astrac.positioned import child
-from astrac.targets.astra_sim_1.read_system import SETTINGS
-from astrac.targets.astra_sim_1.read_workload import KINDS as WORDS
-from astrac.targets.astra_sim_2 import keys
-from astrac.targets.trees import json_tree, yaml_tree
-from astrac.text_job import Policy
+from astrac.simulators.astra_sim_1.job import Policy
+from astrac.simulators.astra_sim_1.read_system import SETTINGS
+from astrac.simulators.astra_sim_1.read_workload import KINDS as WORDS
+from astrac.simulators.astra_sim_2 import keys
+from astrac.simulators.positioned import child
+from astrac.simulators.trees import json_tree, yaml_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from astrac.positioned import Tree
+    from astrac.simulators.positioned import Tree
     from astrac.source import Source
 
 SCHEMAS: dict[str, str] = {
@@ -52,7 +52,7 @@ def fix(source: Source, kind: str, dimensions: int | None = None) -> str:
 
     Args:
         source: the text.
-        kind: of `targets.recognise.KINDS`.
+        kind: of `simulators.recognise.KINDS`.
         dimensions: of the network that a system file is for, where somebody knows; else its longest list tells.
     """
     if kind == "system-1":

@@ -69,7 +69,7 @@ def in_process(files: dict[str, tuple[str, dict[str, int]]]) -> None:
     """`read_model` alone, and plain onnx on the same files."""
     import onnx
 
-    from astrac.layers.onnx import read_model
+    from astrac.models.onnx import read_model
 
     def ours(source: str, bind: dict[str, int]) -> Callable[[], object]:
         return lambda: read_model("m", source, batch=1, bind=bind).value.layers
@@ -96,8 +96,8 @@ def best(call: Callable[[], object], count: int = 5) -> float:
 
 def fuzz() -> None:
     """Run in a process of its own, so that its memory is its own."""
-    from astrac.layers import table
-    from astrac.layers.onnx import read_model
+    from astrac.models import table
+    from astrac.models.onnx import read_model
     from onnx_mutations import damaged
 
     answers, slowest = 0, 0.0

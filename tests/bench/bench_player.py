@@ -25,8 +25,8 @@ from astrac.job import (
     Receive,
     Send,
 )
-from astrac.player import play
-from astrac.player.everyone import Everyone
+from astrac.simulators.astra_sim_2.simulate import play
+from astrac.simulators.astra_sim_2.simulate.everyone import Everyone
 
 MIB = 1 << 20
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from astrac.layers.graph import Constant
-from astrac.layers.onnx.decode import decode
-from astrac.layers.onnx.facts import Value
-from astrac.layers.onnx.flatten import flatten
-from astrac.layers.onnx.infer import infer
+from astrac.models.graph import Constant
+from astrac.models.onnx.decode import decode
+from astrac.models.onnx.facts import Value
+from astrac.models.onnx.flatten import flatten
+from astrac.models.onnx.infer import infer
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from astrac.layers.onnx.flat import Flat
+    from astrac.models.onnx.flat import Flat
 
 SMALL = 16
 """Elements up to which an input is given as a constant: it may be a shape, axes or scales."""

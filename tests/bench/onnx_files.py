@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto, ModelProto, TensorProto, helper
 
-from astrac.layers import zoo
+from astrac.models import zoo
 
 if TYPE_CHECKING:
     from pathlib import Path

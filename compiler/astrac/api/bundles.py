@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic, has_errors
 from astrac.job import IMPLEMENTED, Dimension, Job, Machine
-from astrac.read import Files, examine, load
-from astrac.read.find import of_kinds, of_manifest
+from astrac.simulators.astra_sim_2 import custom
+from astrac.simulators.astra_sim_2.check_files import advice
+from astrac.simulators.astra_sim_2.read import Files, examine, load
+from astrac.simulators.astra_sim_2.read.assemble import assemble
+from astrac.simulators.astra_sim_2.read.find import of_kinds, of_manifest
+from astrac.simulators.astra_sim_2.verify import Evidence, verify_algorithm, verify_read
+from astrac.simulators.recognise import KINDS
 from astrac.source import Source
-from astrac.targets.astra_sim_2 import custom
-from astrac.targets.astra_sim_2.assemble import assemble
-from astrac.targets.astra_sim_2.check_files import advice
-from astrac.targets.recognise import KINDS
-from astrac.verify import Evidence, verify_algorithm, verify_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from astrac.read import Reading
-    from astrac.read.survey import Bundle
+    from astrac.simulators.astra_sim_1.job import TextJob
+    from astrac.simulators.astra_sim_2.custom import Custom
+    from astrac.simulators.astra_sim_2.read import Reading
+    from astrac.simulators.survey import Bundle
     from astrac.source import Span
-    from astrac.targets.astra_sim_2.custom import Custom
-    from astrac.text_job import TextJob
 
 
 def check_bundle(bundle: Bundle, ranks: Mapping[Path, Sequence[int]], backend: str | None) -> tuple[Diagnostic, ...]:
@@ -173,7 +173,7 @@ def _check_custom(reading: Reading, entry: Custom) -> Iterator[Diagnostic]:
 
 
 def _of_1(bundle: Bundle, _ranks: Mapping[Path, Sequence[int]], _backend: str | None) -> Iterator[Diagnostic]:
-    from astrac.targets.astra_sim_1 import check  # noqa: PLC0415 - needs the player of 1.0
+    from astrac.simulators.astra_sim_1 import check  # noqa: PLC0415 - needs the player of 1.0
 
     result = text_job(bundle)
     yield from result.diagnostics
@@ -183,8 +183,8 @@ def _of_1(bundle: Bundle, _ranks: Mapping[Path, Sequence[int]], _backend: str | 
 
 def text_job(bundle: Bundle) -> Result[TextJob]:
     """The three files of a 1.0 bundle, each read as far as it goes."""
-    from astrac.targets.astra_sim_1 import read_network, read_system, read_workload  # noqa: PLC0415
-    from astrac.text_job import TextJob  # noqa: PLC0415
+    from astrac.simulators.astra_sim_1 import read_network, read_system, read_workload  # noqa: PLC0415
+    from astrac.simulators.astra_sim_1.job import TextJob  # noqa: PLC0415
 
     found: list[Diagnostic] = []
     readers: dict[str, Callable[[Source], Result[Any]]] = {
@@ -217,7 +217,7 @@ def text_job(bundle: Bundle) -> Result[TextJob]:
 
 
 def _of_ns3(bundle: Bundle, ranks: Mapping[Path, Sequence[int]], _backend: str | None) -> Iterator[Diagnostic]:
-    from astrac.targets.ns3 import check_whole, read_config, read_logical, read_topology  # noqa: PLC0415
+    from astrac.simulators.ns3 import check_whole, read_config, read_logical, read_topology  # noqa: PLC0415
 
     def source(kind: str) -> Source | None:
         return load.text(bundle.files[kind], kind, bundle.folder) if kind in bundle.files else None

@@ -7,22 +7,23 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from astrac import resources, syntax
-from astrac.assess import assess
-from astrac.construct import construct
+from astrac import resources
 from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
-from astrac.elaborate import elaborate
-from astrac.format import formatted
-from astrac.parse import parse
-from astrac.resolve import resolve
-from astrac.rules import rules
+from astrac.language import syntax
+from astrac.language.assess import assess
+from astrac.language.construct import construct
+from astrac.language.elaborate import elaborate
+from astrac.language.format import formatted
+from astrac.language.parse import parse
+from astrac.language.resolve import resolve
+from astrac.language.validate import validate
 from astrac.source import Source
-from astrac.validate import validate
+from astrac.training.rules import rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from astrac.document import Document
+    from astrac.language.document import Document
     from astrac.spec import Spec
 
 T = TypeVar("T")
@@ -39,7 +40,7 @@ class Options:
         profile: overlay of the spec, by name.
         settings: `path=value` texts, laid over the spec last.
         point: of the sweep, by name; None for all.
-        targets: words of `targets.TARGETS`; () for all that can say the spec.
+        targets: words of `simulators.TARGETS`; () for all that can say the spec.
         strict: an unknown ONNX operator is an error.
     """
 

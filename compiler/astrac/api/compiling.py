@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING, TypeVar
 
 from astrac.api.checking import DEFAULTS, Chain, Checked, Inputs, Options, Stop, check, read
 from astrac.api.modelling import model_of
-from astrac.assess import assess
 from astrac.bundle import write as write_bundle
-from astrac.compute import cost_function
-from astrac.compute.profile import PHASES, missing_times, read_times
 from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
 from astrac.emit import emit
 from astrac.estimate import estimate
-from astrac.lower import lower
-from astrac.player.text import play
-from astrac.schedule import schedule
+from astrac.language.assess import assess
+from astrac.simulators.astra_sim_1 import check_derived
+from astrac.simulators.astra_sim_1.simulate import play
+from astrac.simulators.astra_sim_1.translate import translate
+from astrac.simulators.astra_sim_2.schedule import schedule
+from astrac.simulators.astra_sim_2.verify import verify
 from astrac.source import Source
-from astrac.targets.astra_sim_1 import check_derived
-from astrac.targets.astra_sim_1.translate import translate
-from astrac.verify import verify
+from astrac.training.compute import cost_function
+from astrac.training.compute.profile import PHASES, missing_times, read_times
+from astrac.training.lower import lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from astrac.bundle import Bundle
-    from astrac.compute import Cost
-    from astrac.document import Document
     from astrac.estimate import Estimate
     from astrac.job import Job
-    from astrac.model import Model
-    from astrac.plan import Plan
+    from astrac.language.document import Document
+    from astrac.models.model import Model
+    from astrac.simulators.astra_sim_1.job import TextJob
     from astrac.spec import Spec
-    from astrac.text_job import TextJob
+    from astrac.training.compute import Cost
+    from astrac.training.plan import Plan
 
 T = TypeVar("T")
 

@@ -7,25 +7,25 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from astrac.adopt import adopt, adopt_text
 from astrac.api.bundles import text_job
 from astrac.api.guarding import MAX_TEXT
 from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors
 from astrac.diff import diff, diff_text
 from astrac.fix import fix
-from astrac.read import examine, find, load, read
-from astrac.read.find import of_kinds
-from astrac.read.survey import survey
+from astrac.simulators.astra_sim_2 import transcript
+from astrac.simulators.astra_sim_2.read import examine, find, load, read
+from astrac.simulators.astra_sim_2.read.find import of_kinds
+from astrac.simulators.importer import adopt, adopt_text
+from astrac.simulators.recognise import KINDS, recognise
+from astrac.simulators.survey import survey
 from astrac.source import Source
-from astrac.targets.astra_sim_2 import transcript
-from astrac.targets.recognise import KINDS, recognise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Job
-    from astrac.text_job import TextJob
+    from astrac.simulators.astra_sim_1.job import TextJob
 
 
 # -- fix
@@ -88,8 +88,8 @@ def _dimensions(system: Path) -> int | None:
     networks = survey(system.parent).files.get("network", [])
     if len(networks) != 1:
         return None
-    from astrac.targets.astra_sim_2.read import read_network  # noqa: PLC0415 - needs jsonschema
-    from astrac.targets.trees import yaml_tree  # noqa: PLC0415
+    from astrac.simulators.astra_sim_2.read.documents import read_network  # noqa: PLC0415 - needs jsonschema
+    from astrac.simulators.trees import yaml_tree  # noqa: PLC0415
 
     try:
         found = read_network(yaml_tree(load.text(networks[0], "network"))).value

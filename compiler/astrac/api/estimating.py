@@ -12,21 +12,21 @@ from astrac.api.compiling import plan_points
 from astrac.bundle import MANIFEST
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.estimate import estimate, estimate_text, failure
-from astrac.read import examine, find, of_arguments
+from astrac.simulators.astra_sim_1 import apply_options
+from astrac.simulators.astra_sim_1 import check as check_text_job
+from astrac.simulators.astra_sim_1.job import Policy, TextJob
+from astrac.simulators.astra_sim_1.read_network import read_network
+from astrac.simulators.astra_sim_1.read_system import read_system
+from astrac.simulators.astra_sim_1.read_workload import read_workload
+from astrac.simulators.astra_sim_2.read import examine, find, of_arguments
 from astrac.source import Source
-from astrac.targets.astra_sim_1 import apply_options
-from astrac.targets.astra_sim_1 import check as check_text_job
-from astrac.targets.astra_sim_1.read_network import read_network
-from astrac.targets.astra_sim_1.read_system import read_system
-from astrac.targets.astra_sim_1.read_workload import read_workload
-from astrac.text_job import Policy, TextJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from astrac.diagnostics import Diagnostic
     from astrac.estimate import Estimate
-    from astrac.read import Files
+    from astrac.simulators.astra_sim_2.read import Files
 
 MAX_TEXT_BYTES = 16 * 2**20
 

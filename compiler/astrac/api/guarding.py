@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from astrac.api.bundles import check_bundle
 from astrac.api.kinds import BACKENDS, KINDS
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
-from astrac.read.load import content
-from astrac.read.survey import FAMILIES, TRACE, survey
+from astrac.simulators.astra_sim_2.read.load import content
+from astrac.simulators.recognise import KINDS as TABLE
+from astrac.simulators.recognise import recognise
+from astrac.simulators.survey import FAMILIES, TRACE, survey
 from astrac.source import Source
-from astrac.targets.recognise import KINDS as TABLE
-from astrac.targets.recognise import recognise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -99,8 +99,8 @@ def _check(path: str, data: bytes, kind: str, backend: str) -> tuple[Diagnostic,
 
 
 def _check_trace(path: str, data: bytes) -> tuple[Diagnostic, ...]:
-    from astrac.targets.astra_sim_2.lone import read_lone  # noqa: PLC0415 - needs protobuf
-    from astrac.verify import Evidence, verify_alone  # noqa: PLC0415
+    from astrac.simulators.astra_sim_2.read.single_trace import read_lone  # noqa: PLC0415 - needs protobuf
+    from astrac.simulators.astra_sim_2.verify import Evidence, verify_alone  # noqa: PLC0415
 
     match = TRACE.fullmatch(Path(path).name)
     job, found = read_lone(data, int(match[2]) if match else None, Source(path))
@@ -112,7 +112,7 @@ def _check_trace(path: str, data: bytes) -> tuple[Diagnostic, ...]:
 
 def _of_2(kind: str) -> Callable[[Source, str], tuple[Diagnostic, ...]]:
     def check(source: Source, backend: str) -> tuple[Diagnostic, ...]:
-        from astrac.targets.astra_sim_2.check_files import check_file as check_text  # noqa: PLC0415
+        from astrac.simulators.astra_sim_2.check_files import check_file as check_text  # noqa: PLC0415
 
         return check_text(source, kind, backend)
 
@@ -120,38 +120,38 @@ def _of_2(kind: str) -> Callable[[Source, str], tuple[Diagnostic, ...]]:
 
 
 def _network_1(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
-    from astrac.targets.astra_sim_1.read_network import read_network  # noqa: PLC0415
+    from astrac.simulators.astra_sim_1.read_network import read_network  # noqa: PLC0415
 
     return read_network(source).diagnostics
 
 
 def _system_1(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
-    from astrac.targets.astra_sim_1.read_system import read_system  # noqa: PLC0415
+    from astrac.simulators.astra_sim_1.read_system import read_system  # noqa: PLC0415
 
     return read_system(source).diagnostics
 
 
 def _workload_1(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
-    from astrac.targets.astra_sim_1.read_workload import read_workload  # noqa: PLC0415
+    from astrac.simulators.astra_sim_1.read_workload import read_workload  # noqa: PLC0415
 
     return read_workload(source).diagnostics
 
 
 def _ns3_logical(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
-    from astrac.targets.ns3 import read_logical  # noqa: PLC0415
+    from astrac.simulators.ns3 import read_logical  # noqa: PLC0415
 
     return read_logical(source).diagnostics
 
 
 def _ns3_topology(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
-    from astrac.targets.ns3 import check_whole, read_topology  # noqa: PLC0415
+    from astrac.simulators.ns3 import check_whole, read_topology  # noqa: PLC0415
 
     result = read_topology(source)
     return (*result.diagnostics, *check_whole(None, None, result.value, None))
 
 
 def _ns3_config(source: Source, _backend: str) -> tuple[Diagnostic, ...]:
-    from astrac.targets.ns3 import read_config  # noqa: PLC0415
+    from astrac.simulators.ns3 import read_config  # noqa: PLC0415
 
     return read_config(source).diagnostics
 

@@ -16,7 +16,7 @@ KINDS = (
     "groups",
     "custom-table",
 )
-"""Of ASTRA-sim's files, as `targets.recognise.KINDS` has them."""
+"""Of ASTRA-sim's files, as `simulators.recognise.KINDS` has them."""
 
 BACKENDS = ("congestion_unaware", "congestion_aware", "ns3")
 """As `verify.BACKENDS` has them."""

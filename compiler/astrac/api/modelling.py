@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from astrac.api.checking import DEFAULTS, Chain, Inputs, Options, Stop, check
 from astrac.diagnostics import Result, diagnostic
-from astrac.layers.table import ElementBytes
-from astrac.layers.transformer import read_transformer
-from astrac.model import Model
-from astrac.strategies.placement import place
-from astrac.strategies.precision import own_type, widths
+from astrac.models.model import Model
+from astrac.models.table import ElementBytes
+from astrac.models.transformer import read_transformer
+from astrac.training.strategies.placement import place
+from astrac.training.strategies.precision import own_type, widths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from astrac.document import Document
+    from astrac.language.document import Document
     from astrac.spec import Spec
 
 
@@ -37,7 +37,7 @@ def model_of(spec: Spec, document: Document, options: Options, inputs: Inputs, c
     if spec.model.onnx is None:
         return Model(name, (), 1)
 
-    from astrac.layers.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
+    from astrac.models.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
 
     span = document.near("/model/onnx")
     path = spec.model.onnx
@@ -77,7 +77,7 @@ def layers_of_file(
         ties: pairs of weights that are one.
         strict: an operator that is not known is an error.
     """
-    from astrac.layers.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
+    from astrac.models.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
 
     found = read_model(Path(path).stem, path, bind=bind, batch=batch, ties=ties, strict=strict)
     return Result(None if found.value is None else Layered(found.value), found.diagnostics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from astrac import resources
-from astrac.parse.generate import generate
+from astrac.language.parse.generate import generate
 from astrac.reference import reference
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from astrac.codes import CODES
 from astrac.estimate.text import brief, duration, size, table, text
-from astrac.plan import Communicate, Computation, Remote, Transfer
-from astrac.targets import TARGETS
+from astrac.simulators import TARGETS
+from astrac.training.plan import Communicate, Computation, Remote, Transfer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from astrac.api.compiling import Compiled
     from astrac.api.estimating import Estimated
     from astrac.estimate import Estimate
-    from astrac.plan import Plan, Step
+    from astrac.training.plan import Plan, Step
 
 
 def announcement(compiled: Compiled, folder: str) -> str:

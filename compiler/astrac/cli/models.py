@@ -63,7 +63,7 @@ def _pairs(texts: Iterable[str], option: str) -> list[tuple[str, str]]:
 
 
 def _run_layers(options: Namespace) -> int:
-    from astrac.layers import table
+    from astrac.models import table
 
     if options.compare != (len(options.models) == 2):
         raise Usage("--compare takes two models, and only --compare takes two")

@@ -87,7 +87,7 @@ def _run_check(options: Namespace) -> int:
 
 def _check_spec(name: str, data: bytes, options: Namespace) -> list[Diagnostic]:
     """Findings of a spec under the profile that is asked for, or bare and under each of its own."""
-    from astrac.document import to_json
+    from astrac.language.document import to_json
 
     chosen = variant(options)
     others = () if chosen.profile or b"profile" not in data else checking.profiles(name, data)
@@ -120,7 +120,7 @@ def _sorted_out(path: str, options: Namespace) -> tuple[list[str], bool]:
 
 
 def _declare_build(parser: ArgumentParser) -> None:
-    from astrac.targets import TARGETS
+    from astrac.simulators import TARGETS
 
     parser.add_argument("spec", metavar="SPEC", help="a .astra spec, or - for standard input")
     parser.add_argument("-o", "--output", metavar="DIR", help="the bundle's folder (default: out/NAME)")

@@ -14,12 +14,12 @@ from astrac.estimate.model import AxisTraffic, ClassOfRanks, Estimate, LayerTime
 from astrac.estimate.path import critical_path
 from astrac.estimate.text_job import estimate_text
 from astrac.estimate.traffic import layers, traffic
-from astrac.player import BACKENDS
-from astrac.strategies.placement import npus
+from astrac.simulators.astra_sim_2.simulate import BACKENDS
+from astrac.training.strategies.placement import npus
 
 if TYPE_CHECKING:
     from astrac.job import Job
-    from astrac.plan import Plan
+    from astrac.training.plan import Plan
 
 __all__ = ["AxisTraffic", "ClassOfRanks", "Estimate", "LayerTime", "Throughput", "estimate", "estimate_text", "failure"]
 
@@ -30,7 +30,7 @@ def estimate(job: Job, plan: Plan | None = None, *, backend: str = "congestion_u
     Args:
         job: of our own or read from any folder.
         plan: that the job was made from; without one, memory, throughput and the names of axes are unknown.
-        backend: a key of `player.BACKENDS`.
+        backend: a key of `astra_sim_2.simulate.BACKENDS`.
     """
     playback = BACKENDS[backend](job, trace=True)
     steps = 1 if plan is None or plan.spec.training is None else plan.spec.training.steps

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from astrac.job import Job, Op
-    from astrac.plan import Plan
-    from astrac.player.playback import Played
+    from astrac.simulators.astra_sim_2.simulate.playback import Played
+    from astrac.training.plan import Plan
 
 _COMPUTE, _COMMUNICATION, _MEMORY, _HOST = range(4)
 

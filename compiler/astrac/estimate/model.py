@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from astrac.units import Quantity, dimension
 
 if TYPE_CHECKING:
-    from astrac.plan import Memory
-    from astrac.player.playback import Run
+    from astrac.simulators.astra_sim_2.simulate.playback import Run
+    from astrac.training.plan import Memory
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from astrac.job import Job, Op
-    from astrac.plan import Plan, Step
-    from astrac.player.playback import Playback, Played
+    from astrac.simulators.astra_sim_2.simulate.playback import Playback, Played
+    from astrac.training.plan import Plan, Step
 
 
 def critical_path(job: Job, playback: Playback, plan: Plan | None) -> tuple[Segment, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.estimate.model import ClassOfRanks, Estimate, failure
-from astrac.player.playback import Run
-from astrac.player.text import play
+from astrac.simulators.astra_sim_1.simulate import play
+from astrac.simulators.astra_sim_2.simulate.playback import Run
 
 if TYPE_CHECKING:
-    from astrac.text_job import TextJob
+    from astrac.simulators.astra_sim_1.job import TextJob
 
 
 def estimate_text(job: TextJob) -> Estimate:

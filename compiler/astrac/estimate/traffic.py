@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from astrac.estimate.model import AxisTraffic, LayerTime
 from astrac.job import AxisGroup, Collective, Compute, Kind, ListedGroup, Load, Receive, Send, Store
-from astrac.plan import Phase
+from astrac.training.plan import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from astrac.job import Dimension, Group, Job, Op
-    from astrac.plan import Plan
-    from astrac.player.playback import Played
+    from astrac.simulators.astra_sim_2.simulate.playback import Played
+    from astrac.training.plan import Plan
 
 GIB = 2**30 / 1e9
 """ASTRA-sim's network "GB/s" in bytes per ns (ASTRA-SIM-2, section 2)."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from astrac import schema
 from astrac.codes import CODES
+from astrac.language import schema
 from astrac.reference.diagnostics import diagnostics
 from astrac.reference.schemas import schemas
 from astrac.reference.typed import typed

@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from astrac import schema, units
+from astrac import units
+from astrac.language import schema
 
 if TYPE_CHECKING:
-    from astrac.schema import Schema
+    from astrac.language.schema import Schema
 
 _HEAD = """\
 # Every block and every key

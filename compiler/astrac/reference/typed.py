@@ -6,10 +6,10 @@ from keyword import iskeyword
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from astrac import schema
+from astrac.language import schema
 
 if TYPE_CHECKING:
-    from astrac.schema import Schema
+    from astrac.language.schema import Schema
 
 _HEAD = '''"""The typed spec. Written by `astrac docs` from schemas/; do not edit.
 

@@ -1,0 +1,94 @@
+"""`syntax.File` -> one closed `Variant` for each point of the sweep: `use`, `from`, `profile`, `--set`, `sweep`.
+
+Overlay has one rule everywhere: scalars and lists replace, blocks merge by kind and name, new blocks come last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, quoted
+from astrac.language import schema, syntax
+from astrac.language.resolve.copy import Copier, named
+from astrac.language.resolve.draft import Draft
+from astrac.language.resolve.files import Files, gather
+from astrac.language.resolve.sweep import points
+from astrac.source import Source
+from astrac.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from astrac.language.resolve.files import Load
+
+__all__ = ["resolve"]
+
+
+def resolve(
+    file: syntax.File, load: Load, profile: str | None = None, settings: Sequence[syntax.Attribute] = ()
+) -> Result[tuple[syntax.Variant, ...]]:
+    """The variants of a root file: one, or one for each point of its sweep.
+
+    Args:
+        file: the root file.
+        load: parses a used file by its path (relative to the working directory, or `std/...`); raises OSError.
+        profile: the overlay chosen with `--profile`.
+        settings: what `--set` says, each as the attribute `path: value`.
+
+    Returns:
+        The variants, unless an error leaves none that means anything; diagnostics are AS2xx, and what `load` found.
+    """
+    findings: list[Diagnostic] = []
+    files = gather(file, load, findings)
+    copier = Copier(named(item for part in (file, *files.used) for item in part.items), findings, broken=files.broken)
+    try:
+        draft = _profiled(_draft(files, copier, findings), copier, profile)
+        variants = tuple(
+            draft.assigned([*settings, *point.assignments]).closed(point) for point in points(file, settings)
+        )
+    except Diagnosed as error:
+        lost = files.broken and error.diagnostic.code in ("AS208", "AS211")  # it may stand in what did not parse
+        return Result(None, tuple(findings) if lost else (*findings, error.diagnostic))
+    return Result(variants, tuple(findings))
+
+
+def _draft(files: Files, copier: Copier, findings: list[Diagnostic]) -> Draft:
+    items = files.root.items
+    attributes = [item for item in items if isinstance(item, syntax.Attribute)]
+    kinds = schema.spec()["properties"]
+    for item in attributes:
+        if item.key_text not in kinds:
+            message = f"{quoted(item.key_text)} is no key at top level"
+            hints = did_you_mean(item.key_text, kinds) or ("keys at top level pick a block: `hardware: h100_sxm`",)
+            findings.append(diagnostic("AS401", message, item.key_span, hints=hints))
+    lets: dict[str, syntax.Let] = {}
+    for file in (files.root, *files.used):
+        for let in file.items:
+            if isinstance(let, syntax.Let):
+                lets.setdefault(let.name.text, let)
+    used = named(item for file in files.used for item in file.items)
+    return Draft(
+        file=files.root,
+        lets=lets,
+        used={key: copier.block(block) for key, block in used.items()},
+        blocks=tuple(copier.block(item) for item in items if isinstance(item, syntax.Block)),
+        picks={item.key_text: item for item in attributes if item.key_text in kinds},
+        assertions=tuple(item for item in items if isinstance(item, syntax.Assertion)),
+        broken=files.broken,
+    )
+
+
+def _profiled(draft: Draft, copier: Copier, name: str | None) -> Draft:
+    if name is None:
+        return draft
+    profiles = {item.name.text: item for item in draft.file.items if isinstance(item, syntax.Profile)}
+    if name not in profiles:
+        place = Source("--profile", name).span(0, len(name))
+        hints = did_you_mean(name, profiles) or (_listed(profiles),)
+        raise Diagnosed(diagnostic("AS210", f"no profile is named {quoted(name)}", place, hints=hints))
+    items = profiles[name].items
+    return draft.overlaid(tuple(copier.block(item) if isinstance(item, syntax.Block) else item for item in items))
+
+
+def _listed(profiles: dict[str, syntax.Profile]) -> str:
+    return "there are " + ", ".join(f"`{name}`" for name in sorted(profiles)) if profiles else "the file has none"

@@ -1,0 +1,282 @@
+"""The straight list with its facts -> drafts of layers: one for every node that computes or moves activations.
+
+Rules that are documented in ARCHITECTURE.md and kept here:
+
+- A view (Reshape, Squeeze, Identity, ...) is no row: its result is its input under another shape.
+- What follows from constants and extents alone is no row, and neither is work on 64- or 32-bit integers and truth
+  values (token numbers, positions, masks): it is bookkeeping beside the activations.
+- Everything else is a row of its own, elementwise operators and copies too, so that compute time has no holes.
+- An `Add` of one number a channel, straight after a product without bias, is that product's bias.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from astrac.models.onnx import weights as tracing
+from astrac.models.onnx.facts import Inconsistent, Site, elements
+from astrac.models.onnx.flat import MARKERS
+from astrac.models.onnx.infer import MISFIT, TRIPPED, BadNode
+from astrac.models.onnx.operators import Keep, Kind, Operator, operator, vector_flops
+from astrac.models.onnx.weights import BUFFER, Flow, Origin, parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from astrac.models.graph import Constant, Node
+    from astrac.models.onnx.facts import Facts, Shape
+    from astrac.models.onnx.flat import Flat
+    from astrac.models.onnx.products import Products
+
+_BOOKKEEPING = frozenset({"int64", "int32", "uint64", "uint32", "bool", "string", "int16", "uint16"})
+_RESHAPED = frozenset({"Unsqueeze", "Squeeze", "Cast", "Identity"})
+
+UNKNOWN_OPERATOR = Operator(lambda _site: (), Kind.WORK)
+"""Stands for the row of an operator that the table does not have."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A layer in the making.
+
+    Attributes:
+        node, site: the node, and the node among the facts.
+        row: of its operator; a bare one for an operator that nobody knows.
+        sources: drafts whose results it reads.
+        reads: distinct activations it reads, by the name of their storage.
+        weights, biases: the trained tensors behind its operands.
+        products, flops: None while a shape is unknown.
+        doubtful: whether its weight may be a fixed table that nothing tells from a trained one.
+        frozen: its scale and shift are constant, since the next node scales and shifts again.
+        learns: whether it, or anything before it, trains.
+    """
+
+    node: Node
+    site: Site
+    row: Operator
+    sources: tuple[int, ...]
+    reads: tuple[str, ...]
+    weights: list[Origin] = field(default_factory=list)
+    biases: list[Origin] = field(default_factory=list)
+    products: Products = None
+    flops: int | None = 0
+    doubtful: bool = False
+    frozen: bool = False
+    learns: bool = False
+
+    @property
+    def macs(self) -> int | None:
+        """Multiply-accumulates once; None while a shape is unknown."""
+        if self.row.products is None:
+            return 0
+        return None if self.products is None else sum(product.macs for product in self.products)
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """All rows with what ties them together.
+
+    Attributes:
+        rows: in topological order.
+        stored: every tensor that may be a weight.
+        unknown: operators that the table does not know, with their nodes.
+    """
+
+    rows: list[Draft]
+    stored: Mapping[str, Constant]
+    unknown: Mapping[str, list[Node]]
+
+
+def draft(flat: Flat, facts: Facts, inputs: set[str]) -> Drafts:
+    """All rows of a model; `inputs` are graph inputs that are weights."""
+    flows, stored = tracing.trace(flat, facts, inputs)
+    return _Drafter(flat, facts, flows, stored).run()
+
+
+class _Drafter:
+    """What is known while the list is walked: who made a value, where it is stored, what learns before it."""
+
+    def __init__(self, flat: Flat, facts: Facts, flows: Mapping[str, Flow], stored: Mapping[str, Constant]) -> None:
+        self.flat, self.facts, self.flows, self.stored = flat, facts, flows, stored
+        self.rows: list[Draft] = []
+        self.sources: dict[str, tuple[int, ...]] = {}
+        self.storage: dict[str, str] = {}
+        self.maker: dict[str, Draft] = {}
+        self.results = frozenset(flat.outputs)
+        self.readers = Counter(chain.from_iterable(node.inputs for node in flat.nodes))
+        self.reader = {name: node for node in flat.nodes for name in node.inputs}
+        self.unknown: dict[str, list[Node]] = {}
+
+    def run(self) -> Drafts:
+        for node in self.flat.nodes:
+            if None in [self.flows[output] for output in node.outputs]:
+                self.visit(node)
+        return Drafts(self.rows, self.stored, self.unknown)
+
+    def visit(self, node: Node) -> None:
+        """One node that depends on data."""
+        flows = self.flows
+        data = [name for name in node.inputs if flows[name] is None]
+        if node.op in MARKERS:
+            self.pass_on(node, data)
+            return
+        row = operator(node.domain, node.op)
+        if row is None:
+            row = UNKNOWN_OPERATOR
+            self.unknown.setdefault(f"{node.domain}:{node.op}" if node.domain else node.op, []).append(node)
+        dtype = self.facts.values[node.outputs[0]].dtype
+        if row.kind is Kind.VIEW or row.kind is Kind.SHAPE or (dtype in _BOOKKEEPING and row.products is None):
+            self.pass_on(node, data[:1] if row.kind is Kind.VIEW and not row.merges else data)
+        elif not (node.op == "Add" and self.is_bias(node, data)):
+            self.add(node, row, data)
+
+    def pass_on(self, node: Node, data: list[str]) -> None:
+        """No row: whoever reads the result reads what this node reads."""
+        sources = self.joined(data)
+        for output in node.outputs:
+            self.sources[output] = sources
+            if len(data) == 1:
+                self.storage[output] = self.storage.get(data[0], data[0])
+
+    def joined(self, data: list[str]) -> tuple[int, ...]:
+        if len(data) == 1:
+            return self.sources.get(data[0], ())
+        return tuple(sorted({source for name in data for source in self.sources.get(name, ())}))
+
+    def add(self, node: Node, row: Operator, data: list[str]) -> None:
+        """A row."""
+        site, storage, rows = Site(node, self.facts), self.storage, self.rows
+        reads = tuple([storage.get(name, name) for name in data])
+        if len(reads) > 1:
+            reads = tuple(dict.fromkeys(reads))
+        products = None if row.products is None else _products(site, row.products)
+        made = Draft(node, site, row, self.joined(data), reads, products=products, flops=vector_flops(site, row))
+        learned_before = True in [rows[source].learns for source in made.sources]
+        if len(data) < len(node.inputs):
+            self.operands(made, data, learned_before)
+        made.learns = learned_before or bool(made.weights or made.biases)
+        index = (len(rows),)
+        rows.append(made)
+        for output in node.outputs:
+            self.sources[output] = index
+            self.maker[output] = made
+
+    def operands(self, made: Draft, data: list[str], learned_before: bool) -> None:
+        """The trained tensors of a row, by the roles of its operator's inputs."""
+        node, row = made.node, made.row
+        for group, indices, bias in ((made.weights, row.weights, False), (made.biases, row.biases, True)):
+            for index in indices:
+                if index < len(node.inputs):
+                    found = parameters(self.flows.get(node.inputs[index]), self.stored, bias=bias)
+                    trained = [origin for origin in found if self.is_trained(origin, node.inputs[index])]
+                    group += [origin for origin in trained if not (bias and not self.stored[origin.root].shape)]
+        if row.table and row.kind is Kind.MOVE and made.weights and not self.is_embedding(node, made.weights[0]):
+            made.weights.clear()
+        if row.any_constant and learned_before:
+            self.constant_operand(made, data)
+
+    def is_trained(self, origin: Origin, used: str) -> bool:
+        """Not one number that fills a whole tensor, nor the frequencies of a rotary embedding."""
+        count = elements(self.stored[origin.root].shape)
+        return "inv_freq" not in origin.root and (count != 1 or elements(self.facts.values[used].shape) == 1)
+
+    def is_embedding(self, node: Node, table: Origin) -> bool:
+        """Whether rows of a trained table are selected: those of a rotary embedding scale activations instead."""
+        if len(self.stored[table.root].shape) < 2 or BUFFER.search(table.alias or table.root):
+            return False
+        width, name = self.stored[table.root].shape[-1], node.outputs[0]
+        while (reader := self.reader.get(name)) is not None and reader.op in _RESHAPED:
+            name = reader.outputs[0]
+        if reader is None or reader.op != "Mul":
+            return True
+        other = next((other for other in reader.inputs if other != name), "")
+        shape = self.facts.values[other].shape if other in self.facts.values else None
+        return not (shape and shape[-1] == width and self.flows[other] is None)
+
+    def constant_operand(self, made: Draft, data: list[str]) -> None:
+        """A scale, shift or table among the operands of elementwise arithmetic."""
+        node = made.node
+        for name in node.inputs:
+            found = parameters(self.flows.get(name), self.stored, bias=True)
+            shape = self.facts.values[name].shape if found else None
+            if not found or not shape or elements(shape) == 1 or BUFFER.search(found[0].alias or found[0].root):
+                continue
+            wide = [extent for extent in shape if extent != 1]
+            if len(wide) == 1 and self.is_mask(node, data):
+                continue
+            if len(wide) == 1:
+                made.weights += found
+                self.freeze_before(node, data)
+            elif self.is_table(node, shape, wide, data):
+                made.weights += found
+                made.doubtful = True
+
+    def is_mask(self, node: Node, data: list[str]) -> bool:
+        """Whether a vector is added to the scores of an attention: it hides keys that are padding."""
+        maker = self.maker.get(data[0]) if node.op == "Add" and data else None
+        while maker is not None and maker.row.any_constant and not maker.weights and len(maker.sources) == 1:
+            maker = self.rows[maker.sources[0]]
+        return maker is not None and maker.row.products is not None and not maker.weights
+
+    def is_table(self, node: Node, shape: Shape, wide: list[int | None], data: list[str]) -> bool:
+        """A constant of several axes: positions that are added, or a norm's scale over several axes; no square mask."""
+        assert shape is not None
+        maker = self.maker.get(data[0]) if data else None
+        if node.op not in ("Mul", "Div"):
+            return not (len(wide) == 2 and shape[-1] == shape[-2])
+        if maker is None:
+            return False
+        return maker.node.op == "Div" or (maker.row.keep is Keep.INPUTS and maker.row.weights != ())
+
+    def freeze_before(self, node: Node, data: list[str]) -> None:
+        """Caffe's pair: a normalisation whose own scale and shift are one and zero, then a scale that trains."""
+        maker = self.maker.get(data[0]) if data and node.op == "Mul" else None
+        if maker is not None and maker.node.op == "BatchNormalization" and self.is_read_once(data[0]):
+            maker.frozen = True
+
+    def is_read_once(self, name: str) -> bool:
+        """Whether one node reads a value, and the user of the model does not."""
+        return self.readers[name] == 1 and name not in self.results
+
+    def is_bias(self, node: Node, data: list[str]) -> bool:
+        """Folds an `Add` into the product before it, where it is that product's bias."""
+        if len(data) != 1 or len(node.inputs) != 2 or not self.is_read_once(data[0]):
+            return False
+        maker = self.maker.get(data[0])
+        constant = node.inputs[0] if node.inputs[1] == data[0] else node.inputs[1]
+        found = parameters(self.flows.get(constant), self.stored, bias=True)
+        if maker is None or maker.row.products is None or not maker.weights or maker.biases or not found:
+            return False
+        if not _per_channel(self.facts.values[constant].shape, maker):
+            return False
+        maker.biases += found
+        self.sources[node.outputs[0]] = self.sources[data[0]]
+        self.storage[node.outputs[0]] = self.storage.get(data[0], data[0])
+        self.maker[node.outputs[0]] = maker
+        return True
+
+
+def _products(site: Site, rule: Callable[[Site], Products]) -> Products:
+    try:
+        return rule(site)
+    except (Inconsistent, *TRIPPED) as error:
+        raise BadNode(site, str(error) if isinstance(error, Inconsistent) else MISFIT) from None
+
+
+def _per_channel(shape: Shape, maker: Draft) -> bool:
+    """Whether a constant holds one number an output channel of the product."""
+    result = maker.site.output()
+    if not shape or not result or None in shape:
+        return False
+    if "Conv" in maker.node.op:
+        aligned = (1,) * (len(result) - len(shape)) + shape
+        return all(extent == (result[1] if axis == 1 else 1) for axis, extent in enumerate(aligned))
+    core = shape
+    while len(core) > 1 and core[0] == 1:
+        core = core[1:]
+    if maker.node.op == "Einsum":
+        return core == result[-len(core) :] and len(core) < len(result)
+    return core == result[-1:]

@@ -1,0 +1,143 @@
+"""Section 5: the chunks of a collective, and the phases that each runs through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from astrac.job import Kind
+from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
+from astrac.simulators.astra_sim_1.simulate.phases import Duration, Phases, size_after
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from astrac.simulators.astra_sim_1.job import TextSystem
+    from astrac.simulators.astra_sim_1.simulate.lanes import Lane
+
+CHUNK_LIMIT = 2_000_000
+"""Chunks of one collective; more are not played (the simulator would need hours)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One phase of a chunk.
+
+    Attributes:
+        queue: of its dimension.
+        kind: what the phase does.
+        duration: of it.
+        largest: bytes before or after it, whichever is more.
+    """
+
+    queue: int
+    kind: Kind
+    duration: Duration
+    largest: int
+
+
+def chunk_sizes(size: int, splits: int) -> Iterator[int]:
+    """`int(size / splits)` bytes each, and one chunk more for what is left."""
+    chunk = size // splits
+    if chunk == 0:
+        raise PlayError(Fault.BELOW_SPLITS, f"{size} bytes cannot be split into {splits} chunks: the run never ends")
+    if size // chunk > CHUNK_LIMIT:
+        raise PlayError(Fault.UNKNOWN, f"a collective of {splits} chunks")
+    while size > 0:
+        yield min(chunk, size)
+        size -= chunk
+
+
+@dataclass
+class Planner:
+    """Lays out phases; remembers what the simulator remembers between chunks.
+
+    Attributes:
+        system: optimization and inter-dimension scheduling.
+        lanes: of each kind.
+        phases: durations.
+        queues: of each dimension.
+    """
+
+    system: TextSystem
+    lanes: Mapping[Kind, tuple[Lane, ...]]
+    phases: Phases
+    queues: int = 1
+    _next_queue: dict[int, int] = field(default_factory=dict)
+    _trees: dict[tuple[Kind, int], int] = field(default_factory=dict)
+    _rotation: int = 0
+    _plans: dict[tuple[Kind, tuple[bool, ...], int], tuple[Phase, ...]] = field(default_factory=dict)
+
+    def tasks(self, kind: Kind, involved: tuple[bool, ...]) -> list[tuple[Kind, Lane]]:
+        """What the next chunk does on which lanes; nothing when no involved dimension has two NPUs."""
+        order = self._rotate(list(self.lanes[kind])[:: -1 if kind is Kind.ALL_GATHER else 1])
+        walk = [lane for lane in order if lane.size > 1 and involved[lane.level]]
+        if self.system.boost and any(self._needs_everyone(lane) for lane in walk):
+            raise PlayError(Fault.BOOST, f"boost-mode leaves out NPUs that {kind.name} needs")
+        return self._program(kind, walk)
+
+    def _needs_everyone(self, lane: Lane) -> bool:
+        """Whether the NPUs of other rows are part of it: a flat row of several dimensions, a tree beside others."""
+        several = len(lane.dimensions) > 1
+        tree = lane.algorithm.name == "doubleBinaryTree"
+        return several or (tree and sum(other.size > 1 for other in self.lanes[Kind.ALL_REDUCE]) > 1)
+
+    def plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
+        """The phases of one chunk of `size` bytes."""
+        key = (kind, involved, size)
+        if key not in self._plans:
+            phases = self._plan(kind, involved, size)
+            if not self._remembers:
+                return phases
+            self._plans[key] = phases
+        return self._plans[key]
+
+    @property
+    def _remembers(self) -> bool:
+        """Whether equal chunks have equal phases: nothing takes turns."""
+        trees = any(lane.algorithm.name == "doubleBinaryTree" for row in self.lanes.values() for lane in row)
+        return self.queues == 1 and self.system.inter != "roundRobin" and not trees
+
+    def _plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
+        result = []
+        for task, lane in self.tasks(kind, involved):
+            # A tree is an all-reduce whatever it stands for, also to the rules of the queues.
+            step = Kind.ALL_REDUCE if lane.algorithm.name == "doubleBinaryTree" else task
+            after = size_after(step, lane, size)
+            duration = self.phases.duration(step, lane, size, mirrored=self._mirrored(kind, lane))
+            result.append(Phase(self._queue(lane.level), step, duration, max(size, after)))
+            size = after
+        return tuple(result)
+
+    def _program(self, kind: Kind, walk: list[Lane]) -> list[tuple[Kind, Lane]]:
+        """What is done on each lane in turn."""
+        if kind is not Kind.ALL_REDUCE or self.system.optimization == "baseline" or not walk:
+            return [(kind, lane) for lane in walk]
+        return [
+            *((Kind.REDUCE_SCATTER, lane) for lane in walk[:-1]),
+            (Kind.ALL_REDUCE, walk[-1]),
+            *((Kind.ALL_GATHER, lane) for lane in reversed(walk[:-1])),
+        ]
+
+    def _rotate(self, order: list[Lane]) -> list[Lane]:
+        if self.system.inter != "roundRobin":
+            return order
+        if self._rotation > len(order):
+            raise PlayError(Fault.UNKNOWN, "roundRobin over lists of different length rotates past the end")
+        order = order[self._rotation :] + order[: self._rotation]
+        self._rotation = 0 if self._rotation + 1 == len(order) else self._rotation + 1
+        return order
+
+    def _queue(self, level: int) -> int:
+        """The dimension's queues take turns."""
+        turn = self._next_queue.get(level, 0)
+        self._next_queue[level] = (turn + 1) % self.queues
+        return level * self.queues + turn
+
+    def _mirrored(self, kind: Kind, lane: Lane) -> bool:
+        """The trees of a dimension take turns, apart for each kind of collective."""
+        if lane.algorithm.name != "doubleBinaryTree":
+            return False
+        turn = self._trees.get((kind, lane.level), 0)
+        self._trees[kind, lane.level] = turn + 1
+        return turn % 2 == 1

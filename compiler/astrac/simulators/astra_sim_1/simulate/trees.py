@@ -1,0 +1,43 @@
+"""Section 5: the two trees of `doubleBinaryTree`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from astrac.simulators.astra_sim_1.simulate.lanes import Lane
+
+
+def tree_time(lane: Lane, size: int, delay: int, reduction: int, *, mirrored: bool) -> tuple[float, float]:
+    """Ns until the last leaf of the tree has the result, and ns of the message that it waited for.
+
+    The members in order are an in-order walk of a full binary tree below a root with one child: the root is the last
+    member, or the first in the mirrored tree. Whole chunks go up, reduced at every inner node when both children have
+    arrived, and down again; an arrival takes the endpoint delay, and a reduction at an inner node.
+    """
+    first = 1 if mirrored else 0
+    root = 0 if mirrored else lane.size - 1
+    hop = delay + reduction
+
+    def up(low: int, high: int) -> float:
+        """When the top of the subtree of members low .. high - 1 sends to its parent."""
+        if high - low == 1:
+            return delay
+        middle = (low + high) // 2
+        tops = (((low, middle), (low + middle) // 2), ((middle + 1, high), (middle + 1 + high) // 2))
+        return max(up(*part) + lane.time(top, middle, size) for part, top in tops) + hop
+
+    def down(low: int, high: int, start: float, message: float) -> tuple[float, float]:
+        """When the last leaf of the subtree is through, if its top has got the message at `start`, and its message."""
+        if high - low == 1:
+            return start + delay, message
+        middle = (low + high) // 2
+        tops = (((low, middle), (low + middle) // 2), ((middle + 1, high), (middle + 1 + high) // 2))
+        messages = [lane.time(middle, top, size) for _, top in tops]
+        return max(down(*part, start + hop + time, time) for (part, _), time in zip(tops, messages, strict=True))
+
+    low, high = first, first + lane.size - 1
+    top = (low + high) // 2
+    reached = up(low, high) + lane.time(top, root, size) + hop
+    message = lane.time(root, top, size)
+    return down(low, high, reached + message, message)

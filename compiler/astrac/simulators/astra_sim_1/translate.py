@@ -1,0 +1,215 @@
+"""Plan -> the text job of ASTRA-sim 1.0, where one of its policies can say the plan.
+
+1.0 knows layers, not traces: a row computes and communicates forward, for the input gradient and for the weight
+gradient, once a pass, over dimensions that the policy fixes for all rows (ASTRA-SIM-1, section 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
+from astrac.simulators.astra_sim_1.derive import derive_network, derive_system
+from astrac.simulators.astra_sim_1.job import LayerRow, Policy, TextJob, TextWorkload, Work
+from astrac.training.plan import Communicate, Computation, Phase
+from astrac.training.strategies.placement import bounds
+from astrac.training.strategies.units import is_matrix, units
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from astrac.job import Kind, Machine
+    from astrac.source import Span
+    from astrac.training.plan import Plan, Step
+
+    At = Callable[[str], Span]
+
+
+_HINT = "the traces of `--target astra-sim-2` say it"
+
+
+def translate(plan: Plan, machine: Machine, at: At) -> Result[TextJob]:
+    """The text job of a plan; times in cycles of 1 ns, steps as passes.
+
+    Args:
+        plan: lowered.
+        machine: of its Job.
+        at: the place of a JSON pointer of the Document.
+
+    Returns:
+        AS710 with what no policy can say, at the block that says it.
+    """
+    try:
+        workload, passes = _micro(plan) if plan.spec.model.collective is not None else _training(plan, at)
+    except Diagnosed as found:
+        return Result(None, (found.diagnostic,))
+    return Result(TextJob(derive_network(machine), derive_system(machine), workload, passes))
+
+
+def _micro(plan: Plan) -> tuple[TextWorkload, int]:
+    """MICRO issues the weight-gradient collective of its only layer once a pass, all passes at time 0."""
+    steps = plan.duties[0].steps
+    action = steps[0].action
+    assert isinstance(action, Communicate)
+    row = LayerRow(steps[0].layer, weight_gradient=Work(0, action.kind, action.bytes))
+    return TextWorkload(Policy.MICRO, (row,)), len(steps)
+
+
+def _training(plan: Plan, at: At) -> tuple[TextWorkload, int]:
+    training = plan.spec.training
+    assert training is not None
+    problem = _unsayable(plan, at)
+    if problem is not None:
+        raise Diagnosed(problem)
+    policy = _policy(plan, at)
+    rows = _rows(plan, apart=policy is not Policy.DATA)
+    steps = [step for step in plan.duties[0].steps if step.iteration == 0]
+    _fill(steps, rows, at, updates=policy is Policy.DATA)
+    if policy is Policy.DATA:
+        # It never runs the input gradient of the first row: that of an activation behind the first matrix.
+        first = next(iter(rows.values()))
+        spent = first.times.pop("input_gradient", 0)
+        first.times["weight_gradient"] = first.times.get("weight_gradient", 0) + spent
+    layers = [row.finished() for row in dict.fromkeys(rows.values())]
+    if policy is not Policy.DATA:
+        spent = sum(step.action.time for step in steps if _updates(step) and isinstance(step.action, Computation))
+        layers.insert(0, LayerRow("optimizer", weight_gradient=Work(spent)))
+    return TextWorkload(policy, tuple(layers)), training.steps
+
+
+def _unsayable(plan: Plan, at: At) -> Diagnostic | None:
+    """The first thing that no policy has words for."""
+    spec, training = plan.spec, plan.spec.training
+    assert training is not None
+    for index, axis in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
+        where = f"/parallelism/axes/{index}"
+        if plan.degree(axis.kind) > 1 and axis.kind not in ("data", "tensor"):
+            return diagnostic(
+                "AS710",
+                f"ASTRA-sim 1.0 has no policy for a `{axis.kind}` axis: it needs traces",
+                at(where),
+                hints=(_HINT,),
+            )
+        if axis.kind == "data" and axis.shard != "none":
+            return diagnostic(
+                "AS710", f"ASTRA-sim 1.0 has no policy for `shard: {axis.shard}`", at(f"{where}/shard"), hints=(_HINT,)
+            )
+        if axis.kind == "tensor" and axis.sequence_parallel and plan.degree("tensor") > 1:
+            return diagnostic(
+                "AS710",
+                "ASTRA-sim 1.0 has no policy for sequence parallelism",
+                at(f"{where}/sequence_parallel"),
+                hints=(_HINT,),
+            )
+    checks = (
+        (plan.micro_batches > 1, f"{plan.micro_batches} micro-batches", "/training"),
+        (training.pass_ == "forward", "`pass: forward`", "/training/pass"),
+        (training.recompute != "none", f"`recompute: {training.recompute}`", "/training/recompute"),
+        (any(step.phase is Phase.RECOMPUTE for step in plan.duties[0].steps), "recomputed layers", "/model/layers"),
+        (spec.memory_pool is not None, "a memory pool", "/memory_pool"),
+        (spec.hardware.slow is not None, "stragglers", "/hardware/slow"),
+    )
+    for found, what, where in checks:
+        if found:
+            return diagnostic("AS710", f"ASTRA-sim 1.0 has no policy for {what}", at(where), hints=(_HINT,))
+    return None
+
+
+def _policy(plan: Plan, at: At) -> Policy:
+    """The policy whose dimensions are those of the tensor and data axes."""
+    tensor, data = plan.axis("tensor"), plan.axis("data")
+    if tensor is None:
+        return Policy.DATA
+    if data is None:
+        return Policy.MODEL
+    first = bounds(plan.spec.topology)[1]
+    if tensor.stride == 1 and tensor.size == first:
+        return Policy.HYBRID_DATA_MODEL
+    if data.stride == 1 and data.size == first:
+        return Policy.HYBRID_MODEL_DATA
+    message = "ASTRA-sim 1.0's hybrid policies give one axis the first dimension and the other all the rest"
+    raise Diagnosed(diagnostic("AS710", message, at("/parallelism")))
+
+
+@dataclass(eq=False)
+class _Row:
+    """A row while it is filled."""
+
+    name: str
+    times: dict[str, int] = field(default_factory=dict)
+    sent: dict[str, tuple[Kind, int]] = field(default_factory=dict)
+    update: int = 0
+
+    def finished(self) -> LayerRow:
+        def work(column: str) -> Work:
+            kind, size = self.sent.get(column, (None, 0))
+            return Work(self.times.get(column, 0), kind, size)
+
+        return LayerRow(
+            self.name, work("forward"), work("input_gradient"), work("weight_gradient"), max(1, self.update)
+        )
+
+
+def _rows(plan: Plan, *, apart: bool) -> dict[str, _Row]:
+    """Rows by the names of the layers and units that belong to them, in model order.
+
+    A row is a unit, or, where layers communicate themselves, a layer with a matrix and those that follow it; what a
+    whole unit does then belongs to the row of its first layer, which is the last of it in backward.
+    """
+    found: dict[str, _Row] = {}
+    row: _Row | None = None
+    for unit in units(plan.model):
+        first = True
+        for index in unit.indices:
+            layer = plan.model.layers[index]
+            if row is None or (is_matrix(layer) if apart else first):
+                row = _Row(layer.name if apart else unit.name)
+            found[layer.name] = row
+            if first:
+                found[unit.name] = row
+            first = False
+    return found
+
+
+_COLUMNS = {
+    Phase.FORWARD: "forward",
+    Phase.INPUT_GRADIENT: "input_gradient",
+    Phase.WEIGHT_GRADIENT: "weight_gradient",
+    Phase.REDUCTION: "weight_gradient",
+}
+
+
+def _fill(steps: Sequence[Step], rows: dict[str, _Row], at: At, *, updates: bool) -> None:
+    """Adds every step to the row and the column that it belongs to; a bucket goes to the last of its units.
+
+    Raises:
+        Diagnosed: AS710 where a column would need two kinds of collectives.
+    """
+    for step in steps:
+        row = _row_of(step.layer, rows)
+        if _updates(step):
+            if updates and isinstance(step.action, Computation):
+                row.update += step.action.time
+            continue
+        column = _COLUMNS[step.phase]
+        if isinstance(step.action, Computation):
+            row.times[column] = row.times.get(column, 0) + step.action.time
+        elif isinstance(step.action, Communicate):
+            kind, size = row.sent.get(column, (step.action.kind, 0))
+            if kind is not step.action.kind:
+                words = " and ".join(sorted(word.name.lower() for word in (kind, step.action.kind)))
+                message = f"ASTRA-sim 1.0 has one collective a column, `{row.name}` needs {words}"
+                raise Diagnosed(diagnostic("AS710", message, at("/parallelism"), hints=(_HINT,)))
+            row.sent[column] = (kind, size + step.action.bytes)
+
+
+def _row_of(name: str, rows: dict[str, _Row]) -> _Row:
+    """By the name of a layer or a unit, or of a bucket, `first..last`."""
+    while name not in rows:
+        name = name.partition("..")[2]
+    return rows[name]
+
+
+def _updates(step: Step) -> bool:
+    return step.phase is Phase.OPTIMIZER

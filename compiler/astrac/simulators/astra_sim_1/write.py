@@ -1,0 +1,67 @@
+"""TextJob -> the texts of its three files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from astrac.simulators.astra_sim_1 import keys
+from astrac.simulators.astra_sim_1.job import DLRMS, TRANSFORMERS, WORDS, Policy
+from astrac.simulators.templates import render as render_template
+
+if TYPE_CHECKING:
+    from astrac.job import Kind
+    from astrac.simulators.astra_sim_1.job import TextJob, TextNetwork, TextSystem, TextWorkload
+
+
+def render(job: TextJob) -> dict[str, str]:
+    """The texts of network.json, system.txt and workload.txt, by file name."""
+    return {
+        keys.NETWORK: render_network(job.network),
+        keys.SYSTEM: render_system(job.system),
+        keys.WORKLOAD: render_workload(job.workload),
+    }
+
+
+def render_network(network: TextNetwork) -> str:
+    """network.json; whole numbers without a fraction, others with all the digits that a double needs."""
+    lists = {
+        key: [_plain(getattr(dimension, attribute)) for dimension in network.dimensions]
+        for key, attribute in keys.DIMENSION_KEYS.items()
+    }
+    head = {"topology-name": keys.TOPOLOGY_NAME, "dimensions-count": len(network.dimensions)}
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in (head | lists).items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def render_system(system: TextSystem) -> str:
+    """system.txt; defaults are written out."""
+    implementations = [(key, system.words(kind)) for kind, key in keys.IMPLEMENTATION_KEYS.items()]
+    return render_template("astra_sim_1", "system.txt", system=system, implementations=implementations)
+
+
+def render_workload(workload: TextWorkload) -> str:
+    """workload.txt."""
+    return render_template("astra_sim_1", "workload.txt", workload=workload, head=" ".join(_head(workload)), word=_word)
+
+
+def _head(workload: TextWorkload) -> tuple[str, ...]:
+    """The policy and what it says before the count of layers."""
+    extras = workload.extras
+    words: list[object] = [workload.policy.value]
+    if workload.policy in TRANSFORMERS:
+        words += [keys.GROUP_WORD, extras.group]
+    if workload.policy is Policy.HYBRID_TRANSFORMER_FWD_IN_BCKWD:
+        words += [keys.CHECKPOINTS_WORD, len(extras.checkpoints), *extras.checkpoints]
+        words += [keys.INITIATES_WORD, len(extras.initiates), *extras.initiates]
+    if workload.policy in DLRMS:
+        words += [extras.last_bottom]
+    return tuple(str(word) for word in words)
+
+
+def _word(kind: Kind | None) -> str:
+    return "NONE" if kind is None else WORDS[kind]
+
+
+def _plain(value: str | float) -> str | float:
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,149 @@
+"""What is wrong with one file of a 2.x bundle by itself, and what it says without effect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from astrac.diagnostics import Diagnosed, Label, diagnostic
+from astrac.job import Kind, MemoryType
+from astrac.simulators.astra_sim_2 import custom, keys
+from astrac.simulators.astra_sim_2.read.documents import old_keys, read_groups, read_machine, read_memory, read_network
+from astrac.simulators.positioned import child
+from astrac.simulators.trees import json_tree, yaml_tree
+from astrac.simulators.unread import unread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from astrac.diagnostics import Diagnostic, Result
+    from astrac.simulators.positioned import Tree
+    from astrac.source import Source
+
+ANY_NPUS = 1 << 31
+"""As many as an id can name, where nobody says how many there are."""
+
+
+def check_file(source: Source, kind: str, backend: str = "congestion_unaware") -> tuple[Diagnostic, ...]:
+    """Errors and advice.
+
+    Args:
+        source: the text.
+        kind: a key of CHECKS, or `custom-table`.
+        backend: that the file is for.
+    """
+    if kind == "custom-table":
+        return custom.read_table(source)[1]
+    check = CHECKS[kind]
+    try:
+        tree = check.parse(source)
+    except Diagnosed as stop:
+        return (stop.diagnostic,)
+    result = check.read(tree)
+    if kind == "network" and backend == "congestion_aware" and result.value is not None and len(result.value) > 1:
+        message = f"the congestion-aware backend takes one dimension, and the network has {len(result.value)}"
+        return (diagnostic("AS780", message, tree.at("/topology")),)
+    if kind == "system" and isinstance(tree.value, dict):
+        return (*result.diagnostics, *custom.about_splits(tree, custom.customs(tree)), *advice(tree, kind))
+    return (*result.diagnostics, *advice(tree, kind))
+
+
+def advice(tree: Tree, kind: str) -> tuple[Diagnostic, ...]:
+    """Advice alone."""
+    return tuple(CHECKS[kind].advise(tree)) if isinstance(tree.value, dict) else ()
+
+
+def _about_network(tree: Tree) -> Iterator[Diagnostic]:
+    return iter(()) if old_keys(tree) else unread(tree, "network")
+
+
+def _about_system(tree: Tree) -> Iterator[Diagnostic]:
+    value = tree.value
+    yield from unread(tree, "system")
+    if value.get("local-mem-bw", 0) == 0 and value.get("roofline-enabled") != 1:  # else it is an error
+        whole = tree.at("")
+        place = tree.values.get("/local-mem-bw", whole.source.span(whole.start, whole.start + 1))
+        yield diagnostic("AS862", "without `local-mem-bw` the reductions of collectives take no time", place)
+    yield from _trees(tree)
+    if value.get("model-shared-bus") == 1 and not value.keys() & {"L", "o", "g", "G"}:
+        message = "`L`, `o`, `g` and `G` are missing: the bus costs nothing but `local-reduction-delay`"
+        yield diagnostic("AS875", message, tree.at("/model-shared-bus"))
+
+
+def _trees(tree: Tree) -> Iterator[Diagnostic]:
+    """A tree in the list of a kind that it does not do: told once, at the first.
+
+    In an all-reduce over several dimensions all but the last reduce-scatter and all-gather.
+    """
+    found = []
+    first = tree.value.get(keys.IMPLEMENTATION_KEYS[Kind.ALL_REDUCE])
+    if (
+        isinstance(first, list)
+        and "doubleBinaryTree" in first[:-1]
+        and tree.value.get("collective-optimization") != "baseline"
+    ):
+        at = first.index("doubleBinaryTree")
+        found.append(("reduce-scatter of an all-reduce", f"/{keys.IMPLEMENTATION_KEYS[Kind.ALL_REDUCE]}/{at}"))
+    for kind in (Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_TO_ALL):
+        key = keys.IMPLEMENTATION_KEYS[kind]
+        words = tree.value.get(key)
+        if isinstance(words, list) and "doubleBinaryTree" in words:
+            found.append((kind.name.lower().replace("_", "-"), f"/{key}/{words.index('doubleBinaryTree')}"))
+    if found:
+        kinds = ", ".join(f"the {name}" for name, _ in found)
+        message = f"`doubleBinaryTree` runs an all-reduce in place of {kinds}"
+        yield diagnostic("AS863", message, tree.at(found[0][1]))
+
+
+def _about_memory(tree: Tree) -> Iterator[Diagnostic]:
+    yield from unread(tree, "memory")
+    try:
+        wanted = keys.memory_attributes(MemoryType(tree.value.get("memory-type")))
+    except ValueError:
+        return
+    for key, attribute in keys.MEMORY_KEYS.items():
+        if key in tree.value and attribute not in wanted:
+            message = f"`{key}` has no effect with `{tree.value['memory-type']}`"
+            yield diagnostic("AS861", message, tree.key(f"/{key}"))
+    if "latency" in wanted and "remote-mem-latency" not in tree.value:
+        message = "`remote-mem-latency` is missing: an access takes its transfer's time only"
+        yield diagnostic("AS875", message, tree.at("/memory-type"))
+
+
+def _about_groups(tree: Tree) -> Iterator[Diagnostic]:
+    first: dict[tuple[int, ...], str] = {}
+    for key, members in tree.value.items():
+        if not isinstance(members, list) or not all(type(member) is int for member in members):
+            continue
+        pointer = child("", key)
+        place = tree.at(pointer)
+        if members != sorted(members):
+            yield diagnostic("AS864", f"group {key} is a ring in this order, not in ascending order", place)
+        if len(members) == 1:
+            yield diagnostic("AS869", f"a collective in group {key}, of one NPU, would never end", place)
+        other = first.setdefault(tuple(members), key)
+        if other != key:
+            note = Label(tree.key(child("", other)), "the same members")
+            yield diagnostic("AS869", f"group {key} has the members of group {other}", tree.key(pointer), note)
+
+
+class Check(NamedTuple):
+    """How a file is checked.
+
+    Attributes:
+        parse: its text; raises Diagnosed.
+        read: errors of the document.
+        advise: everything else.
+    """
+
+    parse: Callable[[Source], Tree]
+    read: Callable[[Tree], Result[Any]]
+    advise: Callable[[Tree], Iterator[Diagnostic]]
+
+
+CHECKS: dict[str, Check] = {
+    "network": Check(yaml_tree, read_network, _about_network),
+    "system": Check(json_tree, lambda tree: read_machine(None, tree, None), _about_system),
+    "memory": Check(json_tree, read_memory, _about_memory),
+    "groups": Check(json_tree, lambda tree: read_groups(tree, ANY_NPUS), _about_groups),
+}
+"""By kind of file."""

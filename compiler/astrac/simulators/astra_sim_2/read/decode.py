@@ -1,0 +1,405 @@
+"""Traces -> ops, as ASTRA-sim's trace feeder reads them: what it crashes on or reads as something else is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import itemgetter, lt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
+from astrac.job import (
+    Axis,
+    AxisGroup,
+    Collective,
+    Compute,
+    Kind,
+    ListedGroup,
+    Load,
+    Machine,
+    Program,
+    Receive,
+    Send,
+    Store,
+)
+from astrac.simulators.astra_sim_2 import chakra
+from astrac.source import Source
+from astrac.suggest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from astrac.job import Group, Op
+    from astrac.simulators.astra_sim_2.names import Names
+
+MAX_MESSAGE = 16 << 20
+MAX_MESSAGES = 1 << 21
+"""Of one trace."""
+
+MAX_NODES = 1 << 20
+"""Different ones, of all traces together."""
+
+MAX_FINDINGS = 10
+"""Of one trace: a generator makes one mistake in every node."""
+
+ATTRIBUTES = (
+    "is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag",
+    "comm_priority", "involved_dim", "pg_name",
+)  # fmt: skip
+"""What ASTRA-sim looks for in a node; attributes by other names are for other readers."""
+
+ALIASES = {"comm_group": "pg_name", "process_group": "pg_name"}
+"""Names that other tools give to what ASTRA-sim wants under another."""
+
+_INTEGERS = frozenset(
+    f"{name}_val"
+    for name in (
+        "bool", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64",
+    )
+)  # fmt: skip
+"""What the feeder turns into an integer; it throws at a double or a text."""
+
+_KINDS = {int(kind): kind for kind in Kind}
+_TYPES = {number: kind for kind, number in chakra.NODE_TYPES.items()}
+_OTHER_TYPES = {0: "INVALID_NODE, which strands what waits for it", 1: "METADATA_NODE, which crashes the statistics"}
+
+
+def messages(data: bytes) -> list[bytes]:
+    """The messages of a trace, GlobalMetadata first; AS706 (without a place) where the framing breaks."""
+    found: list[bytes] = []
+    at, end = 0, len(data)
+    while at < end:
+        size, at = (data[at], at + 1) if data[at] < 128 else _varint(data, at)
+        if size > MAX_MESSAGE or at + size > end:
+            raise Diagnosed(diagnostic("AS706", f"message {len(found)} is cut off, or not a message"))
+        found.append(data[at : at + size])
+        at += size
+        if len(found) > MAX_MESSAGES:
+            raise Diagnosed(diagnostic("AS700", f"the trace has more than {MAX_MESSAGES} messages"))
+    return found
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A varint and where it ends; too large where it has no end."""
+    value = shift = 0
+    for index in range(at, min(at + 5, len(data))):
+        value |= (data[index] & 127) << shift
+        if data[index] < 128:
+            return value, index + 1
+        shift += 7
+    return MAX_MESSAGE + 1, at
+
+
+class _Read(NamedTuple):
+    """A message that was read: its op, and the communicator group that it names (0: none)."""
+
+    op: Op
+    group: int
+
+
+_OP, _GROUP = itemgetter(0), itemgetter(1)
+
+
+@dataclass
+class _Remark:
+    """Advice, and how many nodes it is true of."""
+
+    message: str
+    source: Source
+    count: int = 0
+
+
+def _others(count: int) -> str:
+    return "" if count == 1 else f", and so {count - 1} other{'' if count == 2 else 's'}"
+
+
+class Trace(NamedTuple):
+    """What a trace says.
+
+    Attributes:
+        program: its ops; equal programs are one object.
+        groups: ids of the communicator groups that it names.
+        depends: whether the same bytes say something else on another rank.
+    """
+
+    program: Program
+    groups: frozenset[int]
+    depends: bool
+
+
+@dataclass
+class Decoder:
+    """Reads the traces of one machine; what it has read once, message or program, it knows again by its bytes.
+
+    Attributes:
+        machine: whose ranks they are.
+        groups: of the group file, by id.
+        names: axes and groups of our own bundles, None for others'.
+    """
+
+    machine: Machine
+    groups: Mapping[int, ListedGroup]
+    names: Names | None = None
+    _remarks: dict[tuple[str, str], _Remark] = field(default_factory=dict)
+    _forms: set[frozenset[str]] = field(default_factory=set)
+    _read: dict[bytes, _Read] = field(default_factory=dict)
+    _ops: dict[Op, Op] = field(default_factory=dict)
+    _programs: dict[tuple[int, ...], Program] = field(default_factory=dict)
+    _sets: dict[int, frozenset[int]] = field(default_factory=dict)
+    _source: Source = field(default_factory=lambda: Source(""))
+
+    def __post_init__(self) -> None:
+        self._ranks = Axis("rank", 1, self.machine.npus)
+
+    def trace(self, data: bytes, rank: int, source: Source) -> Result[Trace]:
+        """The trace of a rank, or AS706 for what is no trace, AS707 for nodes, AS714 for groups."""
+        self._source = source
+        try:
+            return self._trace(data, rank)
+        except Diagnosed as stop:
+            return Result(None, (self._placed(stop.diagnostic),))
+
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """Advice about the nodes that were read: one a sort, at its first node."""
+        return tuple(
+            diagnostic(code, f"{remark.message}{_others(remark.count)}", remark.source.whole())
+            for (code, _), remark in self._remarks.items()
+        )
+
+    def _remark(self, code: str, topic: str, message: str) -> None:
+        """Advice about a node; of those on one topic the first is told, and how many."""
+        self._remarks.setdefault((code, topic), _Remark(message, self._source)).count += 1
+
+    def _placed(self, found: Diagnostic) -> Diagnostic:
+        return diagnostic(found.code, found.message, self._source.whole(), hints=found.hints)
+
+    def check_members(self, trace: Trace, rank: int, source: Source) -> None:
+        """AS714 when a rank takes part in a group that it is not in."""
+        for number in sorted(trace.groups):
+            if rank not in self._members(number):
+                message = f"rank {rank} takes part in group {number}, and is not in it"
+                raise Diagnosed(diagnostic("AS714", message, source.whole()))
+
+    def _members(self, number: int) -> frozenset[int]:
+        if number not in self._sets:
+            self._sets[number] = frozenset(self.groups[number].members)
+        return self._sets[number]
+
+    def _trace(self, data: bytes, rank: int) -> Result[Trace]:
+        first, *rest = messages(data) or [b""]
+        _check_metadata(first)
+        if not rest:
+            raise Diagnosed(diagnostic("AS706", "the trace has no node: an idle rank needs one"))
+        # Most messages have been seen on other ranks; what follows is a few passes at the speed of the interpreter.
+        seen = list(map(self._read.get, rest))
+        try:
+            reads = [self._node(rest[at], at, rank) if read is None else read for at, read in enumerate(seen)]
+        except Diagnosed:
+            return Result(None, self._refusals(rest, rank))
+        depends = any(read is None and isinstance(reads[at].op, Send | Receive) for at, read in enumerate(seen))
+        ops = list(map(_OP, reads))
+        named = frozenset(map(_GROUP, reads)) - {0}
+        key = tuple(map(id, ops))  # the ops live as long as the decoder: `_ops` holds them
+        if key not in self._programs:
+            _sort(ops)
+            self._programs[key] = self._programs.setdefault(tuple(map(id, ops)), Program(tuple(ops)))
+        return Result(Trace(self._programs[key], named, depends))
+
+    def _refusals(self, rest: list[bytes], rank: int) -> tuple[Diagnostic, ...]:
+        """What is wrong with the nodes of a trace, once more and all of it."""
+        found: list[Diagnostic] = []
+        for at, message in enumerate(rest):
+            try:
+                self._node(message, at, rank)
+            except Diagnosed as stop:
+                found.append(self._placed(stop.diagnostic))
+                if len(found) == MAX_FINDINGS:
+                    break
+        return tuple(found)
+
+    def _node(self, message: bytes, at: int, rank: int) -> _Read:
+        read = self._read.get(message)
+        if read is not None:
+            return read
+        node = chakra.parse("Node", message)
+        if node is None:
+            raise Diagnosed(diagnostic("AS706", f"message {at + 1} is no node"))
+        if len(self._ops) > MAX_NODES:
+            raise Diagnosed(diagnostic("AS700", f"the traces have more than {MAX_NODES} different nodes"))
+        parts = _Node(node)
+        self._check_attributes(parts)
+        op, group = self._op(parts, rank)
+        read = _Read(self._ops.setdefault(op, op), group)
+        if not isinstance(op, Send | Receive):  # those say something else on every rank, and are seldom seen twice
+            self._read[message] = read
+        return read
+
+    def _check_attributes(self, node: _Node) -> None:
+        """Attributes that ASTRA-sim would look for under another name."""
+        form = frozenset(node.attributes)
+        if form in self._forms:
+            return
+        for name in sorted(form.difference(ATTRIBUTES)):
+            meant = ALIASES.get(name) or nearest(name, ATTRIBUTES, 0.85)
+            if meant is not None and meant not in form:
+                raise node.refused(f"has an attribute `{name[:60]}`, which ASTRA-sim does not read", f"write `{meant}`")
+        self._forms.add(form)
+
+    def _op(self, node: _Node, rank: int) -> tuple[Op, int]:
+        kind = _TYPES.get(node.message.type)
+        if kind is None:
+            words = _OTHER_TYPES.get(node.message.type, f"{node.message.type}, which is no type")
+            raise node.refused(f"is of type {words}")
+        common: dict[str, Any] = {
+            "id": node.message.id,
+            "name": node.message.name,
+            "data": tuple(node.message.data_deps),
+            "control": tuple(node.message.ctrl_deps),
+            "host": bool(node.integer("is_cpu_op", 0)),
+        }
+        if common["host"] and kind in {Send, Receive, Collective}:
+            raise node.refused("communicates, and has `is_cpu_op` true")
+        if kind is Compute:
+            return self._compute(node, common), 0
+        if kind is Collective:
+            return self._collective(node, common)
+        if kind is Send or kind is Receive:
+            return self._message(node, kind, common, rank), 0
+        memory: type[Load | Store] = Load if kind is Load else Store
+        return memory(bytes=node.integer("tensor_size"), **common), 0
+
+    def _compute(self, node: _Node, common: dict[str, Any]) -> Compute:
+        # Only the roofline looks at these, and then it must find them.
+        missing = None if self.machine.roofline and not common["host"] and not self.machine.replay_only else 0
+        num_ops, tensor_size = node.integer("num_ops", missing), node.integer("tensor_size", missing)
+        return Compute(
+            num_ops=num_ops,
+            tensor_size=tensor_size,
+            duration=node.message.duration_micros,
+            flops=node.integer("flops", num_ops),
+            bytes=node.integer("bytes", tensor_size),
+            **common,
+        )
+
+    def _message(self, node: _Node, kind: type[Op], common: dict[str, Any], rank: int) -> Op:
+        mine, other = ("comm_src", "comm_dst") if kind is Send else ("comm_dst", "comm_src")
+        if node.integer(mine, rank) != rank:
+            raise node.refused(f"has `{mine}` {node.integer(mine)} in the trace of rank {rank}")
+        peer = node.integer(other)
+        if peer >= self._ranks.size:
+            raise node.refused(f"has `{other}` {peer}: there are {self._ranks.size} NPUs")
+        named = None if self.names is None else self.names.peer(rank, peer)
+        axis, offset = named or ("rank", self._ranks.offset(peer - rank))
+        message: type[Send | Receive] = Send if kind is Send else Receive
+        return message(
+            axis=axis, offset=offset, bytes=node.integer("comm_size"), tag=node.integer("comm_tag") % 2**32, **common
+        )
+
+    def _collective(self, node: _Node, common: dict[str, Any]) -> tuple[Collective, int]:
+        number = node.integer("comm_type")
+        if number not in _KINDS:
+            raise node.refused(f"has `comm_type` {number}, which is no collective")
+        group, group_id = self._group(node)
+        collective = Collective(
+            kind=_KINDS[number],
+            bytes=node.integer("comm_size"),
+            group=group,
+            duration=node.message.duration_micros,
+            **common,
+        )
+        return collective, group_id
+
+    def _group(self, node: _Node) -> tuple[Group, int]:
+        name = node.text("pg_name", "")
+        if name in ("", "0"):
+            return self._dimensions(node), 0
+        if not (name.isascii() and name.isdecimal() and name[0] != "0" and len(name) < 10):
+            raise Diagnosed(diagnostic("AS714", f"{node.shown} has `pg_name` `{name[:40]}`: ids are whole numbers"))
+        listed = self.groups.get(int(name))
+        if listed is None:
+            raise Diagnosed(diagnostic("AS714", f"{node.shown} names group {name}, which no group file defines"))
+        if len(listed.members) == 1:
+            raise Diagnosed(diagnostic("AS714", f"{node.shown} names group {name} of one NPU: it would never end"))
+        involved = node.attributes.get("involved_dim")
+        if involved is not None and not all(involved.bool_list.values):
+            message = f"{node.shown} names group {name}, so its `involved_dim` is not read"
+            self._remark("AS865", "involved_dim", message)
+        recovered = None if self.names is None else self.names.communicator(listed)
+        return recovered or listed, listed.id
+
+    def _dimensions(self, node: _Node) -> AxisGroup:
+        total = len(self.machine.dimensions)
+        found = node.attributes.get("involved_dim")
+        if found is None:
+            involved = (True,) * min(total, 4)  # the feeder assumes four
+        elif found.WhichOneof("value") != "bool_list":
+            raise node.refused("has an `involved_dim` that is no bool_list")
+        else:
+            involved = tuple(found.bool_list.values)[:total]
+        if len(involved) < total:
+            raise node.refused(f"says of {len(involved)} of {total} dimensions whether they are involved")
+        recovered = None if self.names is None else self.names.whole(involved)
+        return recovered or AxisGroup(
+            tuple(f"dim{at}" for at, takes_part in enumerate(involved) if takes_part), dimensions=involved
+        )
+
+
+class _Node:
+    """A Node message and its attributes by name; of two by one name the feeder takes the first."""
+
+    def __init__(self, message: Any) -> None:
+        self.message = message
+        self.attributes: dict[str, Any] = {attribute.name: attribute for attribute in reversed(message.attr)}
+
+    @property
+    def shown(self) -> str:
+        """For messages."""
+        name = self.message.name
+        return f"node {self.message.id}" + (f" `{name[:60]}`" if name else "")
+
+    def refused(self, what: str, *hints: str) -> Diagnosed:
+        """AS707 about this node."""
+        return Diagnosed(diagnostic("AS707", f"{self.shown} {what}", hints=hints))
+
+    def integer(self, name: str, missing: int | None = None) -> int:
+        """An attribute that must be an integer of any kind; without `missing` it must be there."""
+        found = self.attributes.get(name)
+        if found is None:
+            if missing is None:
+                raise self.refused(f"lacks `{name}`")
+            return missing
+        form = found.WhichOneof("value")
+        if form not in _INTEGERS:
+            raise self.refused(f"has `{name}` as `{form}`, not as an integer")
+        value = int(getattr(found, form))
+        if value < 0:
+            raise self.refused(f"has `{name}` {value}")
+        return value
+
+    def text(self, name: str, missing: str) -> str:
+        """An attribute that must be a text."""
+        found = self.attributes.get(name)
+        if found is None:
+            return missing
+        form = found.WhichOneof("value")
+        if form != "string_val":
+            raise self.refused(f"has `{name}` as `{form}`, not as a text")
+        return str(found.string_val)
+
+
+def _check_metadata(message: bytes) -> None:
+    """A first message that is a node would be taken for metadata, and be lost."""
+    metadata = chakra.parse("GlobalMetadata", message)
+    node = chakra.parse("Node", message)
+    if metadata is None or (node is not None and node.type and not metadata.version):
+        raise Diagnosed(diagnostic("AS706", "the first message is not GlobalMetadata"))
+
+
+def _sort(ops: list[Op]) -> None:
+    """Ops by ascending id; the feeder forgets the earlier of two with one id."""
+    ids = [op.id for op in ops]
+    if not all(map(lt, ids, ids[1:])):
+        ops.sort(key=lambda op: op.id)
+        for first, second in pairwise(ops):
+            if first.id == second.id:
+                raise Diagnosed(diagnostic("AS707", f"node {first.id} is there twice: the first would be lost"))

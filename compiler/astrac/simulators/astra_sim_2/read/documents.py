@@ -1,0 +1,182 @@
+"""Texts of network.yml, system.json, memory.json, comm_groups.json -> the parts of a Machine, and groups.
+
+Strict: what the simulator refuses, crashes on, or reads as something else is a finding at its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from astrac.diagnostics import Label, Result, diagnostic
+from astrac.job import Dimension, ListedGroup, Machine, MemoryType, RemoteMemory
+from astrac.simulators import conform
+from astrac.simulators.astra_sim_1 import keys as keys_1
+from astrac.simulators.astra_sim_2 import keys, nearest
+from astrac.simulators.positioned import child
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from astrac.diagnostics import Diagnostic
+    from astrac.simulators.positioned import Tree
+
+UNMODELLED: dict[str, object] = {
+    "model-shared-bus": 0,
+    "track-local-mem": 0,
+    "per-node-custom-implementation": None,
+    **{f"{key}-custom": None for key in keys.IMPLEMENTATION_KEYS.values()},
+}
+"""Keys of system.json that change what happens in ways that a Machine cannot say, and the value that does not."""
+
+
+def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
+    """network.yml."""
+    old = old_keys(tree)
+    if old:
+        message = "these are keys of ASTRA-sim 1.0: 2.x reads `topology`, `npus_count`, `bandwidth` and `latency`"
+        return Result(None, (diagnostic("AS704", message, tree.key(child("", old[0]))),))
+    findings = [_hinted(found, tree) for found in conform.findings(tree, "network")] or _uneven(tree)
+    if findings:
+        return Result(None, tuple(findings))
+    lists = [tree.value[key] for key in ("topology", "npus_count", "bandwidth", "latency")]
+    return Result(
+        tuple(
+            Dimension(block, size, float(bandwidth), float(latency))
+            for block, size, bandwidth, latency in zip(*lists, strict=True)
+        )
+    )
+
+
+def old_keys(tree: Tree) -> list[str]:
+    """The keys of a network that is written as for 1.0, in YAML, as ASTRA-sim's public page has it."""
+    if not isinstance(tree.value, dict) or "npus_count" in tree.value:
+        return []
+    found = [key for key in tree.value if key in keys_1.DIMENSION_KEYS]
+    return found if len(found) > 1 else []
+
+
+def _hinted(found: Diagnostic, tree: Tree) -> Diagnostic:
+    """With the form that was meant, where a block has a name that none has."""
+    words = tree.value.get("topology") if isinstance(tree.value, dict) else None
+    for at, word in enumerate(words if isinstance(words, list) else ()):
+        if isinstance(word, str) and found.labels[0].span == tree.at(f"/topology/{at}"):
+            return replace(found, hints=nearest.hints(word))
+    return found
+
+
+def _uneven(tree: Tree) -> list[Diagnostic]:
+    """Lists that are not as long as the first."""
+    topology = tree.value["topology"]
+    return [
+        diagnostic(
+            "AS702",
+            f"`{key}` has {_entries(tree.value[key])} for {_dimensions(len(topology))}",
+            tree.at(f"/{key}"),
+            Label(tree.at("/topology"), "the dimensions"),
+        )
+        for key in ("npus_count", "bandwidth", "latency")
+        if len(tree.value[key]) != len(topology)
+    ]
+
+
+def _entries(values: list[Any]) -> str:
+    return "1 entry" if len(values) == 1 else f"{len(values)} entries"
+
+
+def _dimensions(count: int) -> str:
+    return "1 dimension" if count == 1 else f"{count} dimensions"
+
+
+def read_machine(
+    dimensions: tuple[Dimension, ...] | None, system: Tree, remote: RemoteMemory | None, queues: int = 1
+) -> Result[Machine]:
+    """system.json on top of a network and a remote memory; nothing without a network, but what is wrong with it.
+
+    Algorithm lists that do not fit the dimensions are errors, but the Machine has them: the simulator runs some of
+    them, as something else, and an estimate says what it would report.
+    """
+    findings = conform.findings(system, "system")
+    if findings or dimensions is None:
+        return Result(None, (*findings, *([] if findings else _mixed(system))))
+    unfit = [*_mixed(system)] or _short_lists(system, len(dimensions))
+    fields: dict[str, Any] = {
+        attribute: system.value[key] for key, attribute in keys.SYSTEM_KEYS.items() if key in system.value
+    }
+    for attribute in ("local_mem_bandwidth", "peak_performance"):
+        if attribute in fields:
+            fields[attribute] = float(fields[attribute])
+    for attribute in ("roofline", "replay_only"):
+        fields[attribute] = fields.get(attribute, 0) == 1
+    fields.setdefault("endpoint_delay", None)
+    algorithms = {
+        kind: tuple(system.value[key]) for kind, key in keys.IMPLEMENTATION_KEYS.items() if key in system.value
+    }
+    machine = Machine(dimensions, algorithms, memory=remote or RemoteMemory(), queues=queues, **fields)
+    return Result(machine, tuple(unfit))
+
+
+def _mixed(system: Tree) -> Iterator[Diagnostic]:
+    """A word that lays one ring over all NPUs beside others."""
+    for key in keys.IMPLEMENTATION_KEYS.values():
+        words = system.value.get(key, [])
+        for at, word in enumerate(words):
+            if word.startswith("one") and len(words) > 1:
+                message = f"`{word}` runs over all NPUs, so it stands alone in `{key}`"
+                yield diagnostic("AS702", message, system.at(f"/{key}/{at}"))
+                break
+
+
+def _short_lists(system: Tree, dimensions: int) -> list[Diagnostic]:
+    """Algorithm lists without a word for each dimension, unless one logical ring runs over all."""
+    return [
+        diagnostic(
+            "AS702",
+            f"`{key}` has {_entries(system.value[key])} for {_dimensions(dimensions)}",
+            system.at(f"/{key}"),
+            hints=("dimensions without a word would take no part",) if len(system.value[key]) < dimensions else (),
+        )
+        for key in keys.IMPLEMENTATION_KEYS.values()
+        if key in system.value
+        and len(system.value[key]) != dimensions
+        and not (len(system.value[key]) == 1 and system.value[key][0].startswith("one"))
+    ]
+
+
+def unmodelled(system: Tree) -> list[Diagnostic]:
+    """AS715 for what the simulator would do and a Machine does not say."""
+    if not isinstance(system.value, dict):
+        return []
+    return [
+        diagnostic("AS715", f"`{key}` is not modelled", system.at(f"/{key}"))
+        for key, harmless in UNMODELLED.items()
+        if key in system.value and system.value[key] != harmless
+    ]
+
+
+def read_memory(tree: Tree) -> Result[RemoteMemory]:
+    """memory.json."""
+    findings = conform.findings(tree, "memory")
+    if findings:
+        return Result(None, tuple(findings))
+    values = {attribute: tree.value[key] for key, attribute in keys.MEMORY_KEYS.items() if key in tree.value}
+    kind = MemoryType(values.pop("type"))
+    wanted = keys.memory_attributes(kind)
+    return Result(
+        RemoteMemory(kind, **{attribute: value for attribute, value in values.items() if attribute in wanted})
+    )
+
+
+def read_groups(tree: Tree, npus: int) -> Result[dict[int, ListedGroup]]:
+    """comm_groups.json by id."""
+    findings = conform.findings(tree, "comm_groups")
+    if not findings:
+        findings = [
+            diagnostic("AS714", f"NPU {member} of group {key}: there are {npus}", tree.at(f"/{key}/{at}"))
+            for key, members in tree.value.items()
+            for at, member in enumerate(members)
+            if member >= npus
+        ]
+    if findings:
+        return Result(None, tuple(findings))
+    return Result({int(key): ListedGroup(int(key), tuple(members)) for key, members in tree.value.items()})

@@ -1,0 +1,125 @@
+"""Reading files of unknown making in bounded time and memory: regular ones, of a sane size, inside their folder."""
+
+from __future__ import annotations
+
+import stat
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from astrac.diagnostics import Diagnosed, Result, diagnostic
+from astrac.simulators.astra_sim_2.read.decode import Decoder
+from astrac.simulators.recognise import KINDS
+from astrac.source import Source
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from astrac.diagnostics import Diagnostic
+    from astrac.job import ListedGroup, Machine, Program
+    from astrac.simulators.astra_sim_2.names import Names
+    from astrac.simulators.astra_sim_2.read.decode import Trace
+    from astrac.simulators.astra_sim_2.read.files import Files
+
+MAX_RANKS = 1 << 20
+MAX_FINDINGS = 10
+"""A folder of a thousand broken traces is told about by its first ones."""
+
+
+def text(path: Path, kind: str, inside: Path | None = None) -> Source:
+    """A text file of a kind of `simulators.recognise.KINDS`, as it is shown; AS700 when it is none."""
+    data, _ = content(path, inside, KINDS[kind].limit)
+    try:
+        return Source(str(path), data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise _refused(path, f"`{path}` is not UTF-8: byte {error.start}") from None
+
+
+class Traces(NamedTuple):
+    """The programs of all ranks, equal ones as one object, or errors; and advice about nodes."""
+
+    result: Result[list[Program]]
+    remarks: tuple[Diagnostic, ...]
+
+
+def traces(files: Files, machine: Machine, groups: dict[int, ListedGroup], names: Names | None) -> Traces:
+    """All of them; a file with many names is read once."""
+    if machine.npus > MAX_RANKS:
+        finding = diagnostic("AS700", f"{machine.npus} NPUs are more than {MAX_RANKS}")
+        return Traces(Result(None, (finding,)), ())
+    decoder = Decoder(machine, groups, names)
+    known: dict[object, Trace | None] = {}
+    programs: list[Program] = []
+    found: list[Diagnostic] = []
+    missing: list[int] = []
+    for rank in range(machine.npus):
+        path = files.workload.with_name(f"{files.workload.name}.{rank}.et")
+        try:
+            trace = _trace(path, files, rank, decoder, known)
+        except FileNotFoundError:
+            missing.append(rank)
+            continue
+        except Diagnosed as stop:
+            trace = Result(None, (stop.diagnostic,))
+        if trace.value is not None:
+            programs.append(trace.value.program)
+        found += trace.diagnostics
+        if len(found) >= MAX_FINDINGS:
+            break
+    if missing:
+        named = files.workload.name
+        more = f", and {len(missing) - 1} others" if len(missing) > 1 else ""
+        message = f"of {machine.npus} traces `{named}.{missing[0]}.et` is missing{more}"
+        place = Source(str(files.workload.with_name(f"{named}.{missing[0]}.et"))).whole()
+        found.insert(0, diagnostic("AS709", message, place))
+    return Traces(Result(None, tuple(found)) if found else Result(programs), decoder.remarks())
+
+
+def _trace(path: Path, files: Files, rank: int, decoder: Decoder, known: dict[object, Trace | None]) -> Result[Trace]:
+    """The trace of a rank; of bytes that were broken before, nothing is told again."""
+    status = path.stat()
+    inode = (status.st_dev, status.st_ino)
+    trace = known.get(inode)
+    if trace is None and inode not in known:
+        data, status = content(path, files.inside, KINDS["trace"].limit)
+        digest = blake2b(data).digest()
+        trace = known.get(digest)
+        if trace is None and digest not in known:
+            read = decoder.trace(data, rank, Source(str(path)))
+            trace = read.value
+            if trace is None or not trace.depends:
+                known[digest] = known[inode] = trace
+            if trace is None:
+                return read
+        elif trace is None or not trace.depends:
+            known[inode] = trace
+    if trace is None:
+        return Result(None)
+    decoder.check_members(trace, rank, Source(str(path)))
+    return Result(trace)
+
+
+def content(path: Path, inside: Path | None, limit: int) -> tuple[bytes, os.stat_result]:
+    """The content of a regular file; FileNotFoundError is the caller's for traces."""
+    try:
+        if inside is not None and not path.resolve().is_relative_to(inside.resolve()):
+            raise _refused(path, f"`{path}` leads out of the folder `{inside}`")
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise _refused(path, f"`{path}` is not a file")
+        if status.st_size > limit:
+            most = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
+            raise _refused(path, f"`{path}` is larger than {most}")
+        return path.read_bytes(), status
+    except FileNotFoundError:
+        if path.suffix == ".et":
+            raise
+        raise _refused(path, f"`{path}` does not exist") from None
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name that no file can have
+        words = getattr(error, "strerror", None) or str(error)
+        raise _refused(path, f"cannot read `{path}`: {words.lower()}") from None
+
+
+def _refused(path: Path, message: str) -> Diagnosed:
+    """AS700 at the file, of which nothing is shown."""
+    return Diagnosed(diagnostic("AS700", message, Source(str(path)).whole()))

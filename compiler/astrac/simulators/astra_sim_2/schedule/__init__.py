@@ -1,0 +1,129 @@
+"""Plan -> Job: the machine in the simulator's own numbers, and steps as nodes of a trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from astrac.diagnostics import Diagnosed, Result, diagnostic
+from astrac.job import (
+    Collective,
+    Compute,
+    Job,
+    Load,
+    Machine,
+    Op,
+    Program,
+    RankClass,
+    Receive,
+    Send,
+    Store,
+)
+from astrac.simulators.astra_sim_2.schedule.groups import Groups, boxes
+from astrac.simulators.astra_sim_2.schedule.limits import limits
+from astrac.simulators.astra_sim_2.schedule.machine import machine_of
+from astrac.training.compute import steer
+from astrac.training.plan import Communicate, Computation, Plan, Remote, Step, Transfer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from astrac.source import Span
+    from astrac.training.plan import Duty
+
+
+def schedule(plan: Plan, at: Callable[[str], Span]) -> Result[Job]:
+    """The Job of a plan.
+
+    Args:
+        plan: lowered.
+        at: the place of a JSON pointer of the Document.
+
+    Returns:
+        AS705 when a node's time is out of the simulator's reach, AS717 and AS718 for a collective that it cannot run,
+        advice on what it makes of groups.
+    """
+    machine = machine_of(plan.spec)
+    groups = Groups(plan, machine)
+    try:
+        programs = tuple(Program(_ops(duty, plan, machine, groups, at)) for duty in plan.duties)
+    except Diagnosed as found:
+        return Result(None, (found.diagnostic,))
+    classes = tuple(RankClass(index, boxes(duty, plan)) for index, duty in enumerate(plan.duties))
+    job = Job(plan.spec.model.name or "model", machine, plan.axes, programs, classes)
+    return Result(job, tuple(limits(plan.spec, job, at)))
+
+
+def _ops(duty: Duty, plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]) -> tuple[Op, ...]:
+    """Nodes in ascending id."""
+    steps = duty.in_order_of_nodes()
+    number = {step.id: index for index, step in enumerate(steps)}
+    computed: dict[Computation, tuple[int, int]] = {}
+    for step in steps:
+        if isinstance(step.action, Computation) and step.action not in computed:
+            computed[step.action] = _steered(step.action, step, machine, at)
+    return tuple(_op(step, number, plan, groups, computed) for step in steps)
+
+
+class _Common(TypedDict):
+    """What every node has."""
+
+    id: int
+    name: str
+    data: tuple[int, ...]
+    control: tuple[int, ...]
+
+
+def _op(
+    step: Step,
+    number: dict[int, int],
+    plan: Plan,
+    groups: Groups,
+    computed: dict[Computation, tuple[int, int]],
+) -> Op:
+    common: _Common = {
+        "id": number[step.id],
+        "name": _name(step, plan),
+        "data": tuple(sorted(number[need] for need in step.needs)),
+        "control": tuple(sorted(number[need] for need in step.after)),
+    }
+    action = step.action
+    match action:
+        case Computation():
+            ops, size = computed[action]
+            return Compute(num_ops=ops, tensor_size=size, flops=action.flops, bytes=action.bytes, **common)
+        case Communicate():
+            return Collective(kind=action.kind, bytes=action.bytes, group=groups.of(action), **common)
+        case Transfer(axis, offset, size, tag, send):
+            return (Send if send else Receive)(axis=axis, offset=offset, bytes=size, tag=tag, **common)
+        case Remote(size, store):
+            return (Store if store else Load)(bytes=size, **common)
+
+
+def _steered(action: Computation, step: Step, machine: Machine, at: Callable[[str], Span]) -> tuple[int, int]:
+    """`num_ops` and `tensor_size` with which the simulator takes the time."""
+    assert machine.peak_performance is not None
+    assert machine.local_mem_bandwidth is not None
+    found = steer(action.time, action.flops, action.bytes, machine.peak_performance, machine.local_mem_bandwidth)
+    if found is None:
+        message = f"`{step.layer}` takes {action.time} ns, which ASTRA-sim's roofline cannot say for this hardware"
+        hint = (
+            "it needs a peak of at least 1 GFLOPS or a memory bandwidth of at least 1 GB/s, and nodes below 2^63 FLOP"
+        )
+        raise Diagnosed(diagnostic("AS705", message, at("/hardware/peak"), hints=(hint,)))
+    return found
+
+
+def _name(step: Step, plan: Plan) -> str:
+    """`layer.phase`, with the micro-batch and iteration where there are several, and what a communication is for."""
+    words = [step.layer, step.phase.value]
+    if isinstance(step.action, Communicate):
+        words.append(f"{step.axis}_{step.action.kind.name.lower()}" if step.axis else step.action.kind.name.lower())
+    elif isinstance(step.action, Transfer):
+        words.append("send" if step.action.send else "receive")
+    elif isinstance(step.action, Remote):
+        words.append("store" if step.action.store else "load")
+    if step.micro_batch is not None and plan.micro_batches > 1:
+        words.append(f"m{step.micro_batch}")
+    if step.iteration:
+        words.append(f"i{step.iteration}")
+    return ".".join(words)

@@ -1,0 +1,115 @@
+"""The machine of a spec in the simulator's own numbers.
+
+The only place where exact numbers become doubles, and where a unit of the language becomes a unit of the simulator.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from astrac.job import IMPLEMENTED, Dimension, Kind, Machine, MemoryType, RemoteMemory
+from astrac.simulators.blocks import BY_WORD
+from astrac.training.strategies.placement import npus
+
+if TYPE_CHECKING:
+    from astrac.spec import Dimension as DimensionBlock
+    from astrac.spec import Spec
+
+ALGORITHMS: dict[str, str] = {
+    "ring": "ring",
+    "direct": "direct",
+    "halving_doubling": "halvingDoubling",
+    "double_binary_tree": "doubleBinaryTree",
+    "one_ring": "oneRing",
+    "one_direct": "oneDirect",
+    "one_halving_doubling": "oneHalvingDoubling",
+}
+"""Words of the language and of system.json."""
+
+UNABLE: dict[str, tuple[Kind, ...]] = {
+    "halving_doubling": (Kind.ALL_TO_ALL,),
+    "one_halving_doubling": (Kind.ALL_TO_ALL,),
+    "double_binary_tree": (Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_TO_ALL),
+}
+"""Kinds that an algorithm does not run, or runs as something else; `ring` stands for them."""
+
+SHARING = {"npu": MemoryType.PER_NPU, "node": MemoryType.PER_NODE, "pool": MemoryType.POOL}
+OPTIMIZATIONS = {"local_bw_aware": "localBWAware", "baseline": "baseline"}
+
+
+def machine_of(spec: Spec) -> Machine:
+    """network.yml, system.json and memory.json of a spec."""
+    system, hardware, total = spec.system, spec.hardware, npus(spec.topology)
+    word = "fp32" if spec.training is None else _compute_word(spec)
+    peak = Fraction(getattr(hardware.peak, word) or 0) * hardware.efficiency
+    return Machine(
+        dimensions=tuple(_dimension(block) for block in spec.topology.dimensions),
+        algorithms=_algorithms(spec),
+        splits=system.chunks,
+        active_chunks=system.active_chunks,
+        optimization=OPTIMIZATIONS[system.optimization],
+        scheduling=system.scheduling.upper(),
+        endpoint_delay=int(system.endpoint_delay * 10**9),
+        local_mem_bandwidth=float(Fraction(hardware.memory.bandwidth) / 10**9),
+        peak_performance=float(peak / 10**12) if peak else None,
+        roofline=bool(peak),
+        memory=_remote(spec, total),
+    )
+
+
+def _dimension(block: DimensionBlock) -> Dimension:
+    """Bandwidth in ASTRA-sim's network "GB", which are 2^30 bytes; latency in ns."""
+    bandwidth = float(Fraction(block.bandwidth) / 2**30)
+    return Dimension(BY_WORD[block.kind].name, block.size, bandwidth, float(Fraction(block.latency) * 10**9))
+
+
+def _algorithms(spec: Spec) -> dict[Kind, tuple[str, ...]]:
+    """Every list in full; a `one_` ring stands alone, since ASTRA-sim ignores what follows it."""
+    default = spec.system.algorithm
+    found: dict[Kind, tuple[str, ...]] = {}
+    for kind in IMPLEMENTED:
+        if default.startswith("one_"):
+            found[kind] = (ALGORITHMS["one_ring" if kind in UNABLE.get(default, ()) else default],)
+        else:
+            found[kind] = tuple(_algorithm(block, kind, default) for block in spec.topology.dimensions)
+    return found
+
+
+def _algorithm(block: DimensionBlock, kind: Kind, default: str) -> str:
+    word = wanted(block, kind, default)
+    if kind in UNABLE.get(word, ()):
+        word = "ring"
+    window = "" if word != "direct" or block.window is None else str(block.window)
+    return ALGORITHMS[word] + window
+
+
+def wanted(block: DimensionBlock, kind: Kind, default: str) -> str:
+    """The word of the spec for a kind of collective on a dimension, whether or not it can do that."""
+    own = None if block.algorithms is None else getattr(block.algorithms, kind.name.lower())
+    return own or block.algorithm or default
+
+
+def _remote(spec: Spec, total: int) -> RemoteMemory:
+    """Bandwidth in whole bytes per ns and latency in whole ns, as `rules` made sure."""
+    pool = spec.memory_pool
+    if pool is None:
+        return RemoteMemory()
+    nodes = pool.nodes or 0
+    return RemoteMemory(
+        SHARING[pool.sharing],
+        latency=int(pool.latency * 10**9),
+        bandwidth=int(Fraction(pool.bandwidth) / 10**9),
+        nodes=nodes if pool.sharing == "node" else 0,
+        npus_per_node=total // nodes if pool.sharing == "node" and nodes else 0,
+    )
+
+
+def _compute_word(spec: Spec) -> str:
+    """The data type whose peak the system file carries; other types are steered."""
+    assert spec.training is not None
+    if spec.training.precision is not None:
+        return spec.training.precision.compute
+    return next(
+        name for name in ("fp32", "tf32", "bf16", "fp16", "fp64", "fp8", "int8") if getattr(spec.hardware.peak, name)
+    )

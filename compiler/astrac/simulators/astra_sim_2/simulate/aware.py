@@ -1,0 +1,111 @@
+"""The congestion-aware analytical backend, which knows one dimension: messages queue for links.
+
+Devices are the ranks and, on a Switch, one switch; every hop has a link of its own in each direction. A link carries
+one message at a time, in order of arrival: it is busy for `floor(size / beta)` ns, and the message is at the next
+device `floor(latency + size / beta)` ns after it was taken up. Each hop pays both terms (store and forward), so a
+switch pays the serialisation twice. Everything else is the simulator's system layer, which `everyone` plays.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from astrac.simulators.astra_sim_2.simulate.network import GIB_PER_NS, Broken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from astrac.job import Dimension
+    from astrac.simulators.astra_sim_2.simulate.clock import Clock
+    from astrac.simulators.astra_sim_2.simulate.network import Network
+
+
+def _ring(source: int, destination: int, size: int) -> Iterator[int]:
+    clockwise = (destination - source) % size
+    step = -1 if size - clockwise < clockwise else 1
+    at = source
+    while at != destination:
+        yield at
+        at = (at + step) % size
+    yield at
+
+
+ROUTES: dict[str, Callable[[int, int, int], Iterator[int]]] = {
+    "Ring": _ring,
+    "Switch": lambda source, destination, size: iter((source, size, destination)),
+    "FullyConnected": lambda source, destination, _size: iter((source, destination)),
+}
+"""For each building block: the devices that a message passes, both ends included; device `size` is the switch."""
+
+
+@dataclass(slots=True)
+class _Message:
+    size: int
+    route: deque[int]
+    arrive: Callable[[Any, Any], None]
+    channel: Any
+
+
+@dataclass(slots=True)
+class _Link:
+    wires: CongestedWires
+    busy: bool = False
+    waiting: deque[_Message] = field(default_factory=deque)
+
+    def take(self, message: _Message) -> None:
+        """Carries a message now or when the link is free."""
+        if self.busy:
+            self.waiting.append(message)
+            return
+        self.busy = True
+        dimension = self.wires.dimension
+        serialisation = message.size / (dimension.bandwidth * GIB_PER_NS / 1_000_000_000)
+        self.wires.clock.after(int(dimension.latency + serialisation), CongestedWires.hop, self.wires, message)
+        self.wires.clock.after(int(serialisation), _Link.free, self)
+
+    def free(self, _argument: None) -> None:
+        """Takes up the next message."""
+        self.busy = False
+        if self.waiting:
+            self.take(self.waiting.popleft())
+
+
+class CongestedWires:
+    """The links of a machine of one dimension.
+
+    Attributes:
+        clock: the play's.
+        dimension: the machine's.
+    """
+
+    def __init__(self, network: Network, clock: Clock) -> None:
+        if len(network.machine.dimensions) != 1:
+            raise Broken("the congestion-aware backend knows one dimension only: it stops")
+        if network.machine.dimensions[0].block == "Ring" and network.sizes[0] == 2:
+            raise Broken("the congestion-aware backend connects the two ranks of a ring twice: it aborts")
+        self.clock = clock
+        self.dimension: Dimension = network.machine.dimensions[0]
+        self._links: dict[tuple[int, int], _Link] = {}
+
+    def carry(self, source: int, destination: int, size: int, arrive: Callable[[Any, Any], None], channel: Any) -> None:
+        """See `messages.Wires`."""
+        if source == destination:
+            raise Broken(f"rank {source} sends to itself")
+        route = deque(ROUTES[self.dimension.block](source, destination, self.dimension.size))
+        self._send(_Message(size, route, arrive, channel))
+
+    def hop(self, message: _Message) -> None:
+        """A message has come to its next device."""
+        message.route.popleft()
+        if len(message.route) > 1:
+            self._send(message)
+        else:
+            message.arrive(message.channel, None)
+
+    def _send(self, message: _Message) -> None:
+        ends = message.route[0], message.route[1]
+        if ends not in self._links:
+            self._links[ends] = _Link(self)
+        self._links[ends].take(message)

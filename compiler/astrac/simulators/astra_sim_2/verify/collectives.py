@@ -1,0 +1,173 @@
+"""Every collective of a Job against the machine: words, sizes, who takes part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from astrac.diagnostics import diagnostic
+from astrac.job import IMPLEMENTED, AxisGroup, Collective, Kind, ListedGroup
+from astrac.simulators.astra_sim_2.simulate.network import GROUP_ENDPOINT_DELAY
+from astrac.simulators.astra_sim_2.verify.evidence import node, programs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from astrac.diagnostics import Diagnostic
+    from astrac.job import Group, Job
+    from astrac.simulators.astra_sim_2.verify.evidence import Evidence
+    from astrac.source import Span
+
+LISTS: dict[Kind, str] = {
+    Kind.ALL_REDUCE: "all-reduce-implementation",
+    Kind.ALL_GATHER: "all-gather-implementation",
+    Kind.REDUCE_SCATTER: "reduce-scatter-implementation",
+    Kind.ALL_TO_ALL: "all-to-all-implementation",
+}
+"""Keys of system.json, by the kind whose algorithms they list."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """Collectives that are alike.
+
+    Attributes:
+        op: the first of them.
+        program: of it.
+        count: how many there are in all programs.
+    """
+
+    op: Collective
+    program: int
+    count: int
+
+    @property
+    def words(self) -> str:
+        """For messages."""
+        more = f" and {self.count - 1} others like it" if self.count > 1 else ""
+        return f"{node(self.op)}{more}"
+
+
+def uses(job: Job) -> list[Use]:
+    """The distinct collectives, in order of appearance."""
+    first: dict[tuple[Kind, int, Group], tuple[Collective, int]] = {}
+    count: dict[tuple[Kind, int, Group], int] = {}
+    for number, program in programs_of(job):
+        for op in program.ops:
+            if isinstance(op, Collective):
+                key = (op.kind, op.bytes, op.group)
+                first.setdefault(key, (op, number))
+                count[key] = count.get(key, 0) + 1
+    return [Use(op, number, count[key]) for key, (op, number) in first.items()]
+
+
+def collectives(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS772 for algorithms that cannot do them, AS775 for those that never complete; AS877 is advice."""
+    told: set[tuple[str, Span | None]] = set()
+    for use in uses(evidence.job):
+        for finding in (*_unable(evidence, use), *_endless(evidence, use), *_unheard(evidence, use)):
+            key = (finding.code, finding.labels[0].span if finding.labels else None)
+            if key not in told:
+                told.add(key)
+                yield finding
+
+
+def _unable(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
+    """Words of the system file that cannot do what the traces ask for."""
+    kind, machine = use.op.kind, evidence.job.machine
+    key = LISTS.get(kind)
+    if key is None:
+        return
+    words = machine.algorithms.get(kind)
+    trace = evidence.label("system", f"/{key}", "the algorithms")
+    if not words:
+        message = f"`{key}` is missing, and the traces have {kind.name}: {use.words}"
+        yield diagnostic("AS772", message, evidence.at("system"), *trace)
+        return
+    for index, word in _at_work(evidence, use, words):
+        size = _members(evidence, use, index, word)
+        what = _inability(kind, word, size, listed=_listed(evidence, use) is not None)
+        if what is not None:
+            place = evidence.at("system", f"/{key}/{index}")
+            sizes = evidence.label("network", f"/npus_count/{index}", "the NPUs")
+            yield diagnostic("AS772", f"{what}: {use.words}", place, *(() if "sub-group" in what else sizes))
+
+
+def _unheard(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
+    """A proper group runs a ring where the list has several words, whatever they are, and pays a delay of its own."""
+    words = evidence.job.machine.algorithms.get(use.op.kind, ())
+    listed, delay = _listed(evidence, use), evidence.job.machine.endpoint_delay
+    if listed is not None and delay not in {None, GROUP_ENDPOINT_DELAY}:
+        message = f"a communicator group pays {GROUP_ENDPOINT_DELAY} ns, not `endpoint-delay` {delay}: {use.words}"
+        yield diagnostic("AS877", message, evidence.at("system", "/endpoint-delay"))
+    if listed is not None and len(words) > 1 and set(words) != {"ring"}:
+        message = (
+            f"a communicator group of {listed} NPUs runs `ring`, whatever these {len(words)} words say: {use.words}"
+        )
+        yield diagnostic("AS877", message, evidence.at("system", f"/{LISTS[use.op.kind]}"))
+
+
+def _at_work(evidence: Evidence, use: Use, words: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """The words that a collective runs, with their index in the list."""
+    listed = _listed(evidence, use)
+    if listed is not None:
+        # A proper group is one ring: the only word of a list of one, else `ring`.
+        if len(words) == 1:
+            yield 0, words[0]
+        return
+    involved = use.op.group.dimensions if isinstance(use.op.group, AxisGroup) else None
+    for index, word in enumerate(words):
+        if word.startswith("one") or involved is None or involved[index]:
+            yield index, word
+
+
+def _listed(evidence: Evidence, use: Use) -> int | None:
+    """How many NPUs a communicator group has that does not name all of them."""
+    if isinstance(use.op.group, ListedGroup):
+        count = len(use.op.group.members)
+    elif use.op.group.dimensions is None:
+        count = 1
+        for name in use.op.group.axes:
+            count *= len(use.op.group.only) or evidence.job.axis(name).size
+    else:
+        return None
+    return None if count == evidence.job.machine.npus else count
+
+
+def _members(evidence: Evidence, use: Use, index: int, word: str) -> int:
+    machine = evidence.job.machine
+    listed = _listed(evidence, use)
+    if listed is not None:
+        return listed
+    return machine.npus if word.startswith("one") else machine.dimensions[index].size
+
+
+def _inability(kind: Kind, word: str, size: int, *, listed: bool) -> str | None:
+    """What an algorithm cannot do, in words."""
+    lower = word.lower()
+    if lower.endswith("halvingdoubling") and kind is Kind.ALL_TO_ALL:
+        return f"`{word}` has no all-to-all"
+    if lower.endswith("halvingdoubling") and size & (size - 1):
+        return f"`{word}` needs a power of two, not {size} NPUs"
+    if word == "doubleBinaryTree" and listed:
+        return "`doubleBinaryTree` crashes in a sub-group"
+    if word == "doubleBinaryTree" and size & (size - 1):
+        return f"`{word}` needs a power of two, not {size} NPUs"
+    return None
+
+
+def _endless(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
+    """Collectives that never complete whatever the algorithm, or that the simulator does not have."""
+    op, splits = use.op, evidence.job.machine.splits
+    message = None
+    notes = evidence.label("system", "/preferred-dataset-splits", "the chunks")
+    if op.kind not in (*IMPLEMENTED, Kind.BROADCAST):
+        message, notes = f"ASTRA-sim 2.x has no {op.kind.name}, and aborts at it", ()
+    elif isinstance(op.group, AxisGroup) and op.group.dimensions is not None and not any(op.group.dimensions):
+        message, notes = "a collective over no dimension never completes", ()
+    elif op.kind is Kind.ALL_GATHER and op.bytes == 0:
+        message, notes = "an all-gather of 0 bytes never completes", ()
+    elif op.kind is Kind.ALL_GATHER and op.bytes < splits:
+        message = f"an all-gather of {op.bytes} B in {splits} chunks never ends: a chunk would have 0 bytes"
+    if message is not None:
+        yield diagnostic("AS775", f"{message}: {use.words}", evidence.of(use.program), *notes)

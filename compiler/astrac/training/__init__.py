@@ -1,0 +1,1 @@
+"""The training step: layers cut by the strategies of parallelism, priced, and lowered to a Plan."""

@@ -1,0 +1,65 @@
+"""What a cost function prices, and the shape that all of them have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from astrac.models.model import Layer, Matmul
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one rank does for one layer in one phase: a node of the trace.
+
+    Attributes:
+        flops: all floating-point operations, a multiply-accumulate being two.
+        bytes: read and written: weights and activations, in and out.
+        matmuls: the products of this phase (see `products`), for array models; () when there are none.
+        layer: the layer's name.
+        phase: `forward`, `recompute`, `input_gradient`, `weight_gradient` or `optimizer`.
+        precision: the data type of the products (`bf16`), which picks the peak.
+    """
+
+    flops: int
+    bytes: int
+    matmuls: tuple[Matmul, ...] = ()
+    layer: str = ""
+    phase: str = "forward"
+    precision: str = "fp32"
+
+
+Cost: TypeAlias = Callable[[Work], int]
+"""A cost function: work to whole nanoseconds, at least 1."""
+
+
+def products(layer: Layer, forward: tuple[Matmul, ...], phase: str) -> tuple[Matmul, ...]:
+    """The matrix products that a phase of a layer runs.
+
+    For the forward product y = x W, x of M x K and W of K x N: dx = dy W^T is M x K over N, dW = x^T dy is K x N over M
+    (SCALE-Sim's three runs a layer, which ASTRA-sim's own workload generator makes). When both operands are activations
+    (attention), both gradients belong to the input-gradient phase, and there is no weight gradient.
+
+    Args:
+        layer: which gradients there are.
+        forward: its products, as large as the rank's part of them.
+        phase: as in `Work`; the optimizer has none.
+    """
+    left = tuple((batch, m, k, n) for batch, m, n, k in forward)
+    right = tuple((batch, k, n, m) for batch, m, n, k in forward)
+    if phase in ("forward", "recompute"):
+        return forward
+    if phase == "input_gradient" and layer.input_gradient:
+        return left + right if layer.activation_product else left
+    if phase == "weight_gradient" and layer.weight_gradient_macs:
+        return right
+    return ()
+
+
+def whole_nanoseconds(seconds: Fraction) -> int:
+    """A time cut off to whole nanoseconds as the simulator cuts it, but at least 1: a node of 0 ns would break it."""
+    return max(1, int(seconds * 10**9))

@@ -1,0 +1,173 @@
+"""Spec x layers -> Plan: what every rank does.
+
+`overrides` lays the spec's words over the layers, `parts` cuts each layer as the axes say, `pieces` cuts the chain into
+pipeline stages, `stage` writes the steps of the ranks of one stage, `memory` adds up what they keep, `fits` compares
+that with the hardware.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_errors
+from astrac.job import Axis, Kind
+from astrac.training.compute import slow
+from astrac.training.lower.chunk import Chunk, Pipe
+from astrac.training.lower.fits import fits
+from astrac.training.lower.memory import memory
+from astrac.training.lower.overrides import override, uneven, unmatched
+from astrac.training.lower.parts import part, phases
+from astrac.training.lower.pieces import cut
+from astrac.training.lower.stage import Stage
+from astrac.training.lower.track import Track
+from astrac.training.plan import Communicate, Duty, Memory, Phase, Plan
+from astrac.training.strategies.part import Setting
+from astrac.training.strategies.placement import Placement, npus, place
+from astrac.training.strategies.precision import own_type, widths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from astrac.models.model import Model
+    from astrac.source import Span
+    from astrac.spec import CollectiveBenchmark, Spec, Training
+    from astrac.training.compute.work import Cost
+
+
+def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span]) -> Result[Plan]:
+    """The plan of a spec that `rules` found nothing wrong with.
+
+    Args:
+        spec: valid.
+        model: its layers for one micro-batch; without layers for a collective benchmark.
+        cost: what a piece of work takes.
+        at: the place of a JSON pointer of the Document.
+    """
+    if spec.model.collective is not None:
+        return Result(_benchmark(spec, model, spec.model.collective))
+    assert spec.training is not None
+    try:
+        plan = _training(spec, spec.training, model, cost, at)
+    except Diagnosed as found:
+        return Result(None, (found.diagnostic,))
+    return Result(plan.value, (*plan.diagnostics, *(() if plan.value is None else fits(plan.value, at))))
+
+
+def _benchmark(spec: Spec, model: Model, benchmark: CollectiveBenchmark) -> Plan:
+    """One collective over all ranks, repeated."""
+    total = npus(spec.topology)
+    kind = Kind[benchmark.kind.upper()]
+    size = int(benchmark.size)
+    track = Track()
+    for number in range(benchmark.repeat):
+        action = Communicate(kind, -(-size // total) if kind is Kind.ALL_GATHER else size, ("rank",))
+        track.add(action, (), f"{benchmark.kind}{number}", Phase.FORWARD)
+    duty = Duty("all ranks", 0, (), tuple(track.steps), Memory(buffers=size))
+    return Plan(spec, model, (Axis("rank", 1, total),), (duty,), 0, 1)
+
+
+def _training(spec: Spec, training: Training, model: Model, cost: Cost, at: Callable[[str], Span]) -> Result[Plan]:
+    placement = place(spec)
+    own = own_type(model)
+    if training.precision is None and own is None:
+        message = "`training.precision` is needed: the model has no single data type of its own"
+        raise Diagnosed(diagnostic("AS505", message, at("/training")))
+    marks, tensor = spec.model.layers, placement.degrees["tensor"]
+    marked = override(model, marks, cut=tensor > 1)
+    setting = Setting(spec, placement.degrees, widths(training.precision, own or ""), model.batch)
+    found = (*unmatched(model, marks, at), *_peaks(setting, model, at))
+    if spec.model.transformer is None and tensor > 1:
+        found += tuple(uneven(marked, marks, tensor, at))
+    if has_errors(found):
+        return Result(None, found)
+    stages, schedule, per_rank = _pipeline(spec, placement)
+    chunks = cut(marked, [part(layer, setting) for layer in marked.layers], stages * per_rank, setting, cost, at)
+    samples = training.global_batch // (placement.degrees["data"] * placement.degrees["expert"])
+    micro_batches = samples // model.batch
+    _bounded(chunks, micro_batches * training.steps, at)
+    tied = _tied(chunks, stages, at)
+    duties = []
+    for stage in range(stages):
+        pipe = Pipe(stage, stages, len(chunks), schedule, micro_batches)
+        for name, ranks, price in _speeds(spec, placement, stage, stages, cost):
+            builder = Stage(pipe, chunks[stage::stages], setting, price, tied)
+            duties.append(Duty(name, stage, ranks, builder.steps(), memory(builder)))
+    return Result(Plan(spec, marked, placement.axes, tuple(duties), model.batch, micro_batches), found)
+
+
+LARGEST = 3_000_000
+"""Steps of all distinct ranks together; a kilobyte of memory each."""
+
+
+def _bounded(chunks: tuple[Chunk, ...], rounds: int, at: Callable[[str], Span]) -> None:
+    """Raises AS533 for a run that is too long to be written down."""
+    parts = [part_ for chunk in chunks for part_ in chunk.parts.values()]
+    steps = rounds * sum(1 + len(phases(part_)) + len(part_.exchanges) for part_ in parts)
+    if steps > LARGEST:
+        message = (
+            f"{rounds:,} micro-batches through {len(parts):,} layers are about {steps:,} steps, more than {LARGEST:,}"
+        )
+        hint = "fewer `steps`, a smaller `global_batch` or a larger `micro_batch` tell as much"
+        raise Diagnosed(diagnostic("AS533", message, at("/training"), hints=(hint,)))
+
+
+def _pipeline(spec: Spec, placement: Placement) -> tuple[int, str, int]:
+    """Stages, schedule and chunks a stage."""
+    stages = placement.degrees["pipeline"]
+    axes = () if spec.parallelism is None else spec.parallelism.axes
+    block = next((axis for axis in axes if axis.kind == "pipeline"), None)
+    if block is None or stages == 1:
+        return 1, "one_f_one_b", 1
+    return stages, block.schedule, block.chunks
+
+
+def _tied(chunks: tuple[Chunk, ...], stages: int, at: Callable[[str], Span]) -> dict[str, tuple[int, ...]]:
+    """Layers whose weight several stages hold, with those stages.
+
+    Raises:
+        Diagnosed: AS532 when they do not hold the same part of it.
+    """
+    homes: dict[str, set[int]] = {}
+    sizes: dict[str, int] = {}
+    for chunk in chunks:
+        for part_ in chunk.parts.values():
+            owner = part_.layer.shared_with or part_.layer.name
+            homes.setdefault(owner, set()).add(chunk.number % stages)
+            if sizes.setdefault(owner, part_.weights) != part_.weights:
+                message = (
+                    f"`{owner}` and `{part_.layer.name}` share a weight, and the tensor axis cuts only one of them"
+                )
+                raise Diagnosed(diagnostic("AS532", message, at("/model/layers")))
+    return {owner: tuple(sorted(found)) for owner, found in homes.items() if len(found) > 1}
+
+
+def _speeds(
+    spec: Spec, placement: Placement, stage: int, stages: int, cost: Cost
+) -> Iterator[tuple[str, tuple[int, ...], Cost]]:
+    """The duties of a stage: its stragglers apart from the others."""
+    name = f"stage {stage}" if stages > 1 else "all ranks"
+    straggler = spec.hardware.slow
+    axis = next((axis for axis in placement.axes if axis.name == "pipeline"), None)
+
+    def here(rank: int) -> bool:
+        return axis is None or axis.coordinate(rank) == stage
+
+    ranks = () if straggler is None else tuple(sorted({rank for rank in straggler.ranks if here(rank)}))
+    on_stage = npus(spec.topology) // stages
+    if len(ranks) < on_stage:
+        yield (f"{name}, others" if ranks else name), (), cost
+    if ranks and straggler is not None:
+        yield f"{name}, slow", ranks, slow(straggler, cost)
+
+
+def _peaks(setting: Setting, model: Model, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
+    """AS506 for data types that something computes in and that have no peak."""
+    words = {setting.widths.compute}
+    words |= {found.precision for layer in model.layers for found in setting.overrides(layer) if found.precision}
+    peak = setting.spec.hardware.peak
+    for word in sorted(words):
+        if getattr(peak, word) is None:
+            known = [name for name in ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8") if getattr(peak, name)]
+            message = f"`{setting.spec.hardware.name}` has no peak for `{word}`"
+            hint = f"it has {', '.join(known)}: add `peak {{ {word}: ... }}` or train in one of these"
+            yield diagnostic("AS506", message, at("/hardware/peak"), hints=(hint,))

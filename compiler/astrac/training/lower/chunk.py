@@ -1,0 +1,66 @@
+"""A piece of the model on one stage, and where the stage stands in the pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from astrac.training.strategies.part import Part
+    from astrac.training.strategies.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """What one micro-batch sends across a cut of the model, of what has a gradient back too; elements, then bytes."""
+
+    forward: int
+    backward: int
+
+    def times(self, width: int) -> Boundary:
+        """In bytes, for elements of so many."""
+        return Boundary(self.forward * width, self.backward * width)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A contiguous piece of the model on one stage.
+
+    Attributes:
+        number: its place in the chain of all pieces (virtual stages), from 0.
+        units: of the model.
+        parts: by index of the layer.
+        begin, end: bytes of one micro-batch that cross them.
+    """
+
+    number: int
+    units: tuple[Unit, ...]
+    parts: dict[int, Part]
+    begin: Boundary
+    end: Boundary
+
+    def of(self, unit: Unit) -> Iterator[Part]:
+        """The parts of one of its units."""
+        return (self.parts[index] for index in unit.indices)
+
+    def readers(self) -> dict[int, list[int]]:
+        """For each of its layers, those of its layers that read it; what nothing here reads leaves the chunk."""
+        found: dict[int, list[int]] = {index: [] for index in self.parts}
+        for index, part in self.parts.items():
+            for source in part.layer.inputs:
+                if source in found:
+                    found[source].append(index)
+        return found
+
+
+@dataclass(frozen=True)
+class Pipe:
+    """Where a stage stands: `pieces` virtual stages in all, `micro_batches` of a step."""
+
+    stage: int
+    stages: int
+    pieces: int
+    schedule: str
+    micro_batches: int

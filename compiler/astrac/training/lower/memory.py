@@ -1,0 +1,103 @@
+"""What a rank must keep at the peak of a step, by term."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from astrac.training.lower.parts import phases
+from astrac.training.plan import Memory
+from astrac.training.strategies.optimizer import update_cost
+
+if TYPE_CHECKING:
+    from astrac.training.lower.chunk import Chunk
+    from astrac.training.lower.stage import Stage
+    from astrac.training.strategies.part import Part
+    from astrac.training.strategies.units import Unit
+
+
+def memory(stage: Stage) -> Memory:
+    """Bytes of one rank of a stage.
+
+    Activations are those of the micro-batches in flight, by the stage's own order of turns. What lies in the memory
+    pool counts there, but what must be present of it at once is a buffer: of gradients and optimizer state the largest
+    unit, of parameters (as of sharded ones) the largest unit with those that are gathered ahead, and shared weights.
+    """
+    weights = stage.weights
+    units = [unit for chunk in stage.chunks for unit in chunk.units]
+    kept, largest = Counter[str](), Counter[str]()
+    for unit in units:
+        mine = _kept_of(unit, stage)
+        kept += mine
+        largest |= mine
+    here = Counter({term: size for term, size in kept.items() if term not in weights.remote})
+    ahead = 1 if weights.options is None else 1 + weights.options.prefetch
+    shared = {other for unit in units for other in weights.needed(unit) if other is not unit}
+    buffers = max(_brought(unit, stage) for unit in units) * ahead + sum(_brought(unit, stage) for unit in shared)
+    buffers += sum(largest[term] for term in ("gradients", "optimizer_state") if term in weights.remote)
+    return Memory(
+        weights=here["parameters"],
+        gradients=here["gradients"],
+        optimizer=here["optimizer_state"],
+        activations=_activations(stage),
+        buffers=buffers,
+        pool=kept.total() - here.total(),
+    )
+
+
+def _kept_of(unit: Unit, stage: Stage) -> Counter[str]:
+    """Bytes of a unit on this rank, wherever they lie, by the words of `memory_pool { holds }`."""
+    weights, wide = stage.weights, stage.setting.widths
+    training = stage.setting.spec.training
+    assert training is not None
+    found = Counter[str]()
+    for axes, elements in weights.held(unit, trained=False).items():
+        keeper = weights.reducer(axes)
+        found["parameters"] += keeper.held(elements, divided=keeper.sharding.parameters) * wide.weights
+    for axes, elements in weights.held(unit, trained=True).items() if training.pass_ == "training" else ():
+        keeper = weights.reducer(axes)
+        found["gradients"] += keeper.held(elements, divided=keeper.sharding.gradients) * wide.gradients
+        owned = keeper.held(elements, divided=keeper.sharding.optimizer)
+        found["optimizer_state"] += update_cost(owned, stage.setting)[0]
+    return found
+
+
+def _brought(unit: Unit, stage: Stage) -> int:
+    """Bytes of a unit's parameters that are brought for each pass and freed after it."""
+    weights = stage.weights
+    return stage.setting.widths.weights * sum(
+        elements
+        for axes, elements in weights.held(unit, trained=False).items()
+        if "parameters" in weights.remote or weights.reducer(axes).sharding.parameters
+    )
+
+
+def _activations(stage: Stage) -> int:
+    """The most that is kept for backward at any turn, plus the one unit that is being recomputed."""
+    width = stage.setting.widths.activations
+    if all(turn.forward for turn in stage.turns()):
+        return max(part.inputs + part.outputs for chunk in stage.chunks for part in chunk.parts.values()) * width
+    kept = [sum(_kept(chunk, unit) for unit in chunk.units) for chunk in stage.chunks]
+    now = peak = 0
+    for turn in stage.turns():
+        now += kept[turn.chunk] if turn.forward else -kept[turn.chunk]
+        peak = max(peak, now)
+    again = max(sum(part.kept for part in _again(chunk, unit)) for chunk in stage.chunks for unit in chunk.units)
+    return (peak + again) * width
+
+
+def _again(chunk: Chunk, unit: Unit) -> list[Part]:
+    return [part for part in chunk.of(unit) if part.recompute != "none" and phases(part)]
+
+
+def _kept(chunk: Chunk, unit: Unit) -> int:
+    """Elements that one micro-batch keeps of a unit: all but what is recomputed, which starts from kept inputs.
+
+    Attention starts from its queries, keys and values; what is recomputed in full from the first that it reads. What
+    has no backward pass (all before it is frozen) keeps nothing.
+    """
+    parts = [part for part in chunk.of(unit) if phases(part)]
+    kept = sum(part.kept for part in parts if part.recompute == "none")
+    attention = sum(part.inputs for part in parts if part.recompute == "selective")
+    first = next((part.inputs for part in parts if part.recompute == "full"), 0)
+    return kept + attention + first

@@ -1,0 +1,109 @@
+"""Layers to parts: each strategy's cut, then what a part costs in each phase."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from astrac.models.model import Layer, Role
+from astrac.training.compute.work import Work, products
+from astrac.training.plan import Phase
+from astrac.training.strategies import context, expert, tensor
+from astrac.training.strategies.part import Part, Point, Setting
+from astrac.training.strategies.placement import REPLICA, SHARD, TOKENS
+
+CUTS = (tensor.cut, context.cut, expert.cut)
+"""In this order: the context axis divides what the tensor axis exchanges, the expert axis goes around both."""
+
+_EXPERTS = {Role.EXPERT_COLUMN, Role.EXPERT_ROW}
+
+
+def part(layer: Layer, setting: Setting) -> Part:
+    """What one rank does of a layer."""
+    weights = 0 if layer.weight is None else layer.weight.elements
+    training = setting.spec.training
+    assert training is not None
+    precision, recompute = setting.widths.compute, training.recompute
+    for found in setting.overrides(layer):
+        precision = found.precision or precision
+        recompute = found.recompute or recompute
+    whole = Part(
+        layer=layer,
+        weights=weights,
+        bias=sum(tensor.elements for tensor in (layer.bias, *layer.others) if tensor is not None),
+        weight_reads=weights if layer.weight_reads is None else layer.weight_reads,
+        macs=layer.macs,
+        vector_flops=layer.vector_flops,
+        inputs=layer.input_elements,
+        outputs=layer.output_elements,
+        kept=layer.kept_elements,
+        output_gradients=layer.output_elements,
+        leaves=layer.output_elements,
+        matmuls=layer.matmuls,
+        precision=precision,
+        recompute=_recomputed(recompute, layer, setting),
+        reduced_on=_reduced_on(layer, setting),
+    )
+    if not layer.runs:
+        idle = dict.fromkeys(("macs", "vector_flops", "inputs", "outputs", "kept", "output_gradients", "leaves"), 0)
+        return replace(whole, **idle, matmuls=(), recompute="none")  # type: ignore[arg-type]
+    for cut in CUTS:
+        whole = cut(whole, setting)
+    return whole
+
+
+def _recomputed(word: str, layer: Layer, setting: Setting) -> str:
+    """What backward computes again of a layer: `selective` means attention, `full` all of a transformer's block."""
+    if word == "selective":
+        return word if layer.activation_product else "none"
+    outside = setting.spec.model.transformer is not None and layer.block is None
+    return "none" if outside else word
+
+
+def _reduced_on(layer: Layer, setting: Setting) -> tuple[str, ...]:
+    """Axes whose ranks hold copies of the weights and see other tokens, innermost first."""
+    axes = [axis for axis in TOKENS if not (axis == "expert" and layer.role in _EXPERTS)]
+    if SHARD in setting.degrees:
+        axes[:1] = [SHARD, REPLICA]
+    order = list(setting.degrees)
+    return tuple(sorted((axis for axis in axes if setting.degrees[axis] > 1), key=order.index))
+
+
+def phases(piece: Part) -> tuple[Phase, ...]:
+    """What backward does for a part, in order.
+
+    The weight gradient comes first, so that its reduction starts early; the input gradient comes first where it is
+    exchanged, so that the exchange runs beside the weight gradient.
+    """
+    layer = piece.layer
+    found = []
+    if layer.trainable and piece.weights + piece.bias:
+        found.append(Phase.WEIGHT_GRADIENT)
+    if layer.input_gradient:
+        found.append(Phase.INPUT_GRADIENT)
+    return tuple(reversed(found)) if piece.at(Point.AFTER_INPUT_GRADIENT) else tuple(found)
+
+
+def work(piece: Part, phase: Phase, setting: Setting) -> Work:
+    """FLOPs, bytes and products of one part in one phase.
+
+    Forward reads weights and inputs and writes outputs. The input gradient reads weights and the output's gradient,
+    writes the input's, and reads the inputs again where the derivative depends on them (anything but a linear layer).
+    The weight gradient reads inputs and the output's gradient and writes the weight's. A layer without products spends
+    a multiply and an add an element on its weight gradient.
+    """
+    layer, wide = piece.layer, setting.widths
+    activations = (piece.inputs + piece.outputs) * wide.activations
+    weights = (piece.weight_reads + piece.bias) * wide.weights
+    linear = layer.weight is not None and layer.macs > 0
+    if phase is Phase.INPUT_GRADIENT:
+        products_of = 4 if layer.activation_product else 2
+        again = 0 if linear else piece.inputs * wide.activations
+        flops, moved = products_of * piece.macs + piece.vector_flops, activations + weights + again
+    elif phase is Phase.WEIGHT_GRADIENT:
+        flops = 2 * piece.macs if piece.macs else 2 * piece.output_gradients
+        moved = (piece.inputs + piece.output_gradients) * wide.activations
+        moved += (piece.weight_reads + piece.bias) * wide.gradients
+    else:
+        flops, moved = 2 * piece.macs + piece.vector_flops, activations + weights
+    matmuls = products(layer, piece.matmuls, phase.value)
+    return Work(flops, moved, matmuls, layer.name, phase.value, piece.precision)
