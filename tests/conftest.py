@@ -1,10 +1,30 @@
 """Options and what several test modules share."""
 
+from pathlib import Path
+
 import pytest
+
+TESTS = Path(__file__).parent
+SLOW = frozenset((TESTS / "slow.txt").read_text().split())
+"""Test functions that together take longer than all others; `pytest -m quick` leaves them out."""
 
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="rewrite the goldens; read the difference afterwards")
+
+
+def pytest_collection_modifyitems(items):
+    """Marks every test that is not in the list as quick; a name in the list that its file no longer has is an error."""
+    found = {}
+    for item in items:
+        file = item.path.relative_to(TESTS).as_posix()
+        found.setdefault(file, set()).add(f"{file}::{item.originalname}")
+        if f"{file}::{item.originalname}" not in SLOW:
+            item.add_marker("quick")
+    named = frozenset().union(*found.values())
+    gone = [name for name in SLOW - named if name.partition("::")[0] in found]
+    if gone and not any("::" in argument for argument in items[0].config.args):
+        raise pytest.UsageError(f"slow.txt names tests that are gone: {', '.join(sorted(gone))}")
 
 
 @pytest.fixture
