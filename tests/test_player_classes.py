@@ -24,7 +24,7 @@ from astrac.job import (
 )
 from astrac.simulators.astra_sim_2.simulate import play
 from astrac.simulators.astra_sim_2.simulate.everyone import Everyone
-from astrac.simulators.astra_sim_2.simulate.playback import Run
+from astrac.simulators.results import Run
 from jobs import ALL
 from measured import by_rank
 

@@ -11,6 +11,7 @@ from astrac.simulators.astra_sim_2 import custom
 from astrac.simulators.astra_sim_2.check_files import advice
 from astrac.simulators.astra_sim_2.read import Files, examine, load
 from astrac.simulators.astra_sim_2.read.assemble import assemble
+from astrac.simulators.astra_sim_2.read.documents import CUSTOM_KEYS
 from astrac.simulators.astra_sim_2.read.find import of_kinds, of_manifest
 from astrac.simulators.astra_sim_2.verify import Evidence, verify_algorithm, verify_read
 from astrac.simulators.recognise import KINDS
@@ -105,8 +106,8 @@ def _surplus(files: Files, npus: int, ranks: Sequence[int]) -> Iterator[Diagnost
 
 def _unmodelled(reading: Reading) -> Iterator[Diagnostic]:
     """What a play leaves out; custom collectives are looked at by themselves."""
-    for found in reading.unmodelled:
-        if "-custom" not in found.message:
+    for key, found in reading.unmodelled.items():
+        if key not in CUSTOM_KEYS:
             message = f"{found.message}: whether the traces end is checked without it"
             yield diagnostic("AS870", message, found.labels[0].span if found.labels else None)
 

@@ -18,6 +18,7 @@ from astrac.simulators.astra_sim_1.simulate import play
 from astrac.simulators.astra_sim_1.translate import translate
 from astrac.simulators.astra_sim_2.schedule import schedule
 from astrac.simulators.astra_sim_2.verify import verify
+from astrac.simulators.results import Cause, Outcome
 from astrac.source import Source
 from astrac.training.compute import cost_function
 from astrac.training.compute.profile import PHASES, missing_times, read_times
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from astrac.language.document import Document
     from astrac.models.model import Model
     from astrac.simulators.astra_sim_1.job import TextJob
+    from astrac.simulators.results import Failure
     from astrac.spec import Spec
     from astrac.training.compute import Cost
     from astrac.training.plan import Plan
@@ -252,25 +254,21 @@ def _estimated(job: Job, plan: Plan, document: Document) -> Result[Estimate]:
     result = estimate(job, plan, backend=plan.spec.system.backend)
     assert result.value is not None
     found = list(result.diagnostics)
-    if result.value.fails is not None:
-        found.append(_failure(result.value.fails, plan.spec, document))
+    if result.value.failure is not None:
+        found.append(_failure(result.value.failure, plan.spec, document))
     return Result(result.value, tuple(found))
 
 
-def _failure(reason: str, spec: Spec, document: Document) -> Diagnostic:
+def _failure(failure: Failure, spec: Spec, document: Document) -> Diagnostic:
     """Of a run that does not end: chunks of all-reduces can wait for each other, anything else is our bug."""
     system = spec.system
     circular = len(spec.topology.dimensions) > 1 and system.optimization == "local_bw_aware" and system.chunks > 1
-    if circular and "never completes" in reason:
+    if circular and failure.cause in {Cause.COLLECTIVE, Cause.STREAMS}:
         hints = (f"`active_chunks: {system.chunks}`, `chunks: 1` or `optimization: baseline` avoid it",)
-        return diagnostic("AS719", reason, document.near("/system/active_chunks"), hints=hints)
-    if UNKNOWN in reason:
-        return diagnostic("AS809", f"there is no estimate: {reason}", document.near("/system/backend"))
-    return diagnostic("AS921", reason, document.near(""))
-
-
-UNKNOWN = "not known"
-"""What the player says when a play would cost more than it may."""
+        return diagnostic("AS719", failure.reason, document.near("/system/active_chunks"), hints=hints)
+    if failure.outcome is Outcome.UNKNOWN:
+        return diagnostic("AS809", f"there is no estimate: {failure.reason}", document.near("/system/backend"))
+    return diagnostic("AS921", failure.reason, document.near(""))
 
 
 def write(

@@ -199,5 +199,5 @@ def _import_machine(folder: Path, files: dict[str, Path], name: str) -> Result[s
     reading = examine(of_kinds({**files, "trace": folder / "trace"}, folder))
     found = tuple(finding for finding in reading.diagnostics if finding.code != "AS709")
     if reading.machine is None or has_errors(found) or reading.unmodelled:
-        return Result(None, found or reading.unmodelled)
+        return Result(None, found or tuple(reading.unmodelled.values()))
     return adopt(reading.machine, None, name)

@@ -11,7 +11,7 @@ from astrac.api.checking import Chain, Options, Stop, read
 from astrac.api.compiling import plan_points
 from astrac.bundle import MANIFEST
 from astrac.diagnostics import Diagnosed, diagnostic
-from astrac.estimate import estimate, estimate_text, failure
+from astrac.estimate import estimate, estimate_text, failed
 from astrac.simulators.astra_sim_1 import apply_options
 from astrac.simulators.astra_sim_1 import check as check_text_job
 from astrac.simulators.astra_sim_1.job import Policy, TextJob
@@ -19,6 +19,7 @@ from astrac.simulators.astra_sim_1.read_network import read_network
 from astrac.simulators.astra_sim_1.read_system import read_system
 from astrac.simulators.astra_sim_1.read_workload import read_workload
 from astrac.simulators.astra_sim_2.read import examine, find, of_arguments
+from astrac.simulators.results import Failure, Outcome
 from astrac.source import Source
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _files(title: str, locate: Callable[[], Files], backend: str | None) -> Esti
         reading = examine(locate())
     except Diagnosed as stop:
         return _unreadable(title, (stop.diagnostic,))
-    found = (*reading.diagnostics, *reading.unmodelled)
+    found = (*reading.diagnostics, *reading.unmodelled.values())
     if reading.job is None or reading.unmodelled:
         return _unreadable(title, found)
     value = estimate(reading.job, backend=backend or "congestion_unaware")
@@ -149,7 +150,7 @@ def _text(title: str, workload: Path, system: Path, network: Path, arguments: Se
 def _unreadable(title: str, diagnostics: tuple[Diagnostic, ...]) -> Estimated:
     """Inputs that the simulator would not run either: an estimate that fails for the first reason found."""
     reason = next(finding.message for finding in diagnostics if finding.is_error)
-    return Estimated(title, (), failure(reason), diagnostics)
+    return Estimated(title, (), failed(Failure(Outcome.ABORT, reason)), diagnostics)
 
 
 def _source(path: Path, chain: Chain) -> Source:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Result
 from astrac.estimate.breakdown import breakdown
-from astrac.estimate.model import AxisTraffic, ClassOfRanks, Estimate, LayerTime, Throughput, failure
+from astrac.estimate.model import AxisTraffic, ClassOfRanks, Estimate, LayerTime, Throughput, failed
 from astrac.estimate.path import critical_path
 from astrac.estimate.text_job import estimate_text
 from astrac.estimate.traffic import layers, traffic
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from astrac.job import Job
     from astrac.training.plan import Plan
 
-__all__ = ["AxisTraffic", "ClassOfRanks", "Estimate", "LayerTime", "Throughput", "estimate", "estimate_text", "failure"]
+__all__ = ["AxisTraffic", "ClassOfRanks", "Estimate", "LayerTime", "Throughput", "estimate", "estimate_text", "failed"]
 
 
 def estimate(job: Job, plan: Plan | None = None, *, backend: str = "congestion_unaware") -> Result[Estimate]:
@@ -41,8 +41,8 @@ def estimate(job: Job, plan: Plan | None = None, *, backend: str = "congestion_u
             cycles=playback.cycles,
             steps=steps,
             npus=job.machine.npus,
-            runs=playback.runs() if playback.fails is None else (),
-            fails=playback.fails,
+            runs=playback.runs(),
+            failure=playback.failure,
             doubt=playback.doubt,
             classes=classes,
             traffic=() if slowest is None else traffic(job, slowest, plan),

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from astrac.job import Job, Op
-    from astrac.simulators.astra_sim_2.simulate.playback import Played
+    from astrac.simulators.results import RankResult
     from astrac.training.plan import Plan
 
 _COMPUTE, _COMMUNICATION, _MEMORY, _HOST = range(4)
 
 
-def breakdown(job: Job, played: Played, plan: Plan | None) -> ClassOfRanks:
+def breakdown(job: Job, played: RankResult, plan: Plan | None) -> ClassOfRanks:
     """The share of compute, exposed communication, memory, host work and waiting in a class's cycles."""
     ops = job.programs[played.program].ops
     intervals = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from astrac.units import Quantity, dimension
 
 if TYPE_CHECKING:
-    from astrac.simulators.astra_sim_2.simulate.playback import Run
+    from astrac.simulators.results import Failure, Run
     from astrac.training.plan import Memory
 
 
@@ -109,7 +109,7 @@ class Estimate:
         steps: training steps in the run.
         npus: ranks.
         runs: cycles and exposed communication of all ranks, ascending, in runs of equal ones.
-        fails: why the simulator would crash, hang or half-finish; None when it would not.
+        failure: why the simulator would crash, hang or half-finish, or that nobody knows; None when it would not.
         doubt: why the figures may differ from the simulator's; None when they cannot.
         classes: how each kind of rank spends its time.
         traffic, layers, path: of the slowest rank.
@@ -121,7 +121,7 @@ class Estimate:
     steps: int
     npus: int
     runs: tuple[Run, ...]
-    fails: str | None
+    failure: Failure | None
     doubt: str | None
     classes: tuple[ClassOfRanks, ...]
     traffic: tuple[AxisTraffic, ...]
@@ -129,6 +129,11 @@ class Estimate:
     path: tuple[Segment, ...]
     memory: Memory | None
     throughput: Throughput | None
+
+    @property
+    def fails(self) -> str | None:
+        """Why there are no figures, for people; None when there are."""
+        return None if self.failure is None else self.failure.reason
 
     def as_json(self) -> dict[str, Any]:
         """As `schemas/artifacts/estimate.schema.json` describes it. No number is NaN or infinite."""
@@ -188,9 +193,9 @@ class Estimate:
         )
 
 
-def failure(reason: str, npus: int = 0, steps: int = 1) -> Estimate:
+def failed(failure: Failure, npus: int = 0, steps: int = 1) -> Estimate:
     """The estimate of a run that would not finish; `npus` 0 where even their number is unknown."""
-    return Estimate(0, steps, npus, (), reason, None, (), (), (), (), None, None)
+    return Estimate(0, steps, npus, (), failure, None, (), (), (), (), None, None)
 
 
 def _traffic(entry: AxisTraffic) -> dict[str, Any]:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from astrac.job import Job, Op
-    from astrac.simulators.astra_sim_2.simulate.playback import Playback, Played
+    from astrac.simulators.results import RankResult, SimulationResult
     from astrac.training.plan import Plan, Step
 
 
-def critical_path(job: Job, playback: Playback, plan: Plan | None) -> tuple[Segment, ...]:
+def critical_path(job: Job, playback: SimulationResult, plan: Plan | None) -> tuple[Segment, ...]:
     """The path's nodes, summed by what they are, longest first; their times add up to the cycles.
 
     Each node is reached from the one that ended last among those it depends on and those that held its slot: time in
@@ -60,7 +60,7 @@ def critical_path(job: Job, playback: Playback, plan: Plan | None) -> tuple[Segm
 class _Lane:
     """The nodes of one class of ranks, in time."""
 
-    def __init__(self, job: Job, played: Played, plan: Plan | None) -> None:
+    def __init__(self, job: Job, played: RankResult, plan: Plan | None) -> None:
         self.ops: Sequence[Op] = job.programs[played.program].ops
         self.spans = played.spans
         self._steps: Sequence[Step] = () if plan is None else plan.duties[played.program].in_order_of_nodes()
@@ -91,7 +91,7 @@ class _Lane:
 
 
 def _sender(
-    job: Job, playback: Playback, lane_of: Callable[[int], _Lane], op: Receive, rank: int, now: int
+    job: Job, playback: SimulationResult, lane_of: Callable[[int], _Lane], op: Receive, rank: int, now: int
 ) -> tuple[_Lane, int, int] | None:
     """Lane, rank and node of the send whose arrival ended a receive; None when the receive did not wait for it."""
     peer = job.axis(op.axis).peer(rank, op.offset)
@@ -103,7 +103,7 @@ def _sender(
     return (lane, peer, sends[0]) if sends else None
 
 
-def _holds(job: Job, played: Played, rank: int) -> bool:
+def _holds(job: Job, played: RankResult, rank: int) -> bool:
     point = [axis.coordinate(rank) for axis in job.axes]
     return any(
         all(allowed is None or at in allowed for at, allowed in zip(point, box.coordinates, strict=True))

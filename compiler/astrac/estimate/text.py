@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from astrac.estimate.model import MEMORY_TERMS, LayerTime
+from astrac.simulators.results import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,9 +19,10 @@ ROWS = 12
 
 def text(estimate: Estimate, title: str) -> str:
     """The report of one estimate; ends with a line break."""
-    if estimate.fails is not None:
-        what = "no estimate" if "not known" in estimate.fails else "the simulator would not finish"
-        return f"{title}\n  {what}: {estimate.fails}\n"
+    failure = estimate.failure
+    if failure is not None:
+        what = "no estimate" if failure.outcome is Outcome.UNKNOWN else "the simulator would not finish"
+        return f"{title}\n  {what}: {failure.reason}\n"
     sections = (
         _summary(estimate),
         _classes(estimate),

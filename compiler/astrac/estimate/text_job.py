@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.estimate.model import ClassOfRanks, Estimate, failure
+from astrac.estimate.model import ClassOfRanks, Estimate, failed
 from astrac.simulators.astra_sim_1.simulate import play
-from astrac.simulators.astra_sim_2.simulate.playback import Run
+from astrac.simulators.results import Failure, Outcome, Run
 
 if TYPE_CHECKING:
     from astrac.simulators.astra_sim_1.job import TextJob
@@ -17,7 +17,8 @@ def estimate_text(job: TextJob) -> Estimate:
     played = play(job)
     npus = job.network.npus
     if played.cycles is None or played.exposed is None:
-        return failure(played.fails or played.unknown or "no result", npus, job.passes)
+        outcome = Outcome.UNKNOWN if played.fails is None else Outcome.ABORT
+        return failed(Failure(outcome, played.fails or played.unknown or "no result"), npus, job.passes)
     ranks = ClassOfRanks("all ranks", npus, 0, played.cycles, played.compute, played.exposed, 0, 0, 0)
     run = Run(0, npus - 1, played.cycles, played.exposed)
     return Estimate(played.cycles, job.passes, npus, (run,), None, None, (ranks,), (), (), (), None, None)

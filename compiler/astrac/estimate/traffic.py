@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from astrac.job import Dimension, Group, Job, Op
-    from astrac.simulators.astra_sim_2.simulate.playback import Played
+    from astrac.simulators.results import RankResult
     from astrac.training.plan import Plan
 
 GIB = 2**30 / 1e9
 """ASTRA-sim's network "GB/s" in bytes per ns (ASTRA-SIM-2, section 2)."""
 
 
-def traffic(job: Job, played: Played, plan: Plan | None) -> tuple[AxisTraffic, ...]:
+def traffic(job: Job, played: RankResult, plan: Plan | None) -> tuple[AxisTraffic, ...]:
     """Sums over the nodes of one rank, largest first."""
     ops = job.programs[played.program].ops
     steps = () if plan is None else plan.duties[played.program].in_order_of_nodes()
@@ -134,7 +134,7 @@ def _rate(dimension: Dimension) -> float:
     return dimension.bandwidth * GIB * lanes
 
 
-def layers(job: Job, played: Played, plan: Plan | None) -> tuple[LayerTime, ...]:
+def layers(job: Job, played: RankResult, plan: Plan | None) -> tuple[LayerTime, ...]:
     """Time by layer, in the order of the trace; () without a Plan."""
     if plan is None:
         return ()

@@ -35,5 +35,5 @@ def read(where: str | Path | Files) -> Result[Job]:
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
     reading = examine(files)
-    found = reading.diagnostics or reading.unmodelled
+    found = reading.diagnostics or tuple(reading.unmodelled.values())
     return Result(None if has_errors(found) else reading.job, found)

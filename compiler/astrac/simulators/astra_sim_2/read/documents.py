@@ -21,11 +21,16 @@ if TYPE_CHECKING:
     from astrac.diagnostics import Diagnostic
     from astrac.simulators.positioned import Tree
 
+CUSTOM_KEYS = (
+    "per-node-custom-implementation",
+    *(f"{key}-custom" for key in keys.IMPLEMENTATION_KEYS.values()),
+)
+"""Keys of system.json that name traces of custom collectives."""
+
 UNMODELLED: dict[str, object] = {
     "model-shared-bus": 0,
     "track-local-mem": 0,
-    "per-node-custom-implementation": None,
-    **{f"{key}-custom": None for key in keys.IMPLEMENTATION_KEYS.values()},
+    **dict.fromkeys(CUSTOM_KEYS),
 }
 """Keys of system.json that change what happens in ways that a Machine cannot say, and the value that does not."""
 
@@ -143,15 +148,15 @@ def _short_lists(system: Tree, dimensions: int) -> list[Diagnostic]:
     ]
 
 
-def unmodelled(system: Tree) -> list[Diagnostic]:
-    """AS715 for what the simulator would do and a Machine does not say."""
+def unmodelled(system: Tree) -> dict[str, Diagnostic]:
+    """AS715, by its key, for what the simulator would do and a Machine does not say."""
     if not isinstance(system.value, dict):
-        return []
-    return [
-        diagnostic("AS715", f"`{key}` is not modelled", system.at(f"/{key}"))
+        return {}
+    return {
+        key: diagnostic("AS715", f"`{key}` is not modelled", system.at(f"/{key}"))
         for key, harmless in UNMODELLED.items()
         if key in system.value and system.value[key] != harmless
-    ]
+    }
 
 
 def read_memory(tree: Tree) -> Result[RemoteMemory]:

@@ -39,7 +39,7 @@ class Reading:
         machine, groups, job: as far as errors allow them; the Job of a bundle with `unmodelled` parts is one without.
         diagnostics: errors in the files.
         remarks: advice about nodes of the traces.
-        unmodelled: AS715, what ASTRA-sim would do and the Job does not say.
+        unmodelled: AS715 by key or option, what ASTRA-sim would do and the Job does not say.
     """
 
     files: Files
@@ -49,7 +49,7 @@ class Reading:
     job: Job | None
     diagnostics: tuple[Diagnostic, ...]
     remarks: tuple[Diagnostic, ...]
-    unmodelled: tuple[Diagnostic, ...]
+    unmodelled: Mapping[str, Diagnostic]
 
 
 def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Reading:
@@ -72,7 +72,7 @@ def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Re
         job,
         tuple(reader.found),
         tuple(reader.remarks),
-        tuple(reader.unmodelled),
+        reader.unmodelled,
     )
 
 
@@ -84,7 +84,7 @@ class _Reader:
     trees: dict[str, Tree] = field(default_factory=dict)
     found: list[Diagnostic] = field(default_factory=list)
     remarks: list[Diagnostic] = field(default_factory=list)
-    unmodelled: list[Diagnostic] = field(default_factory=list)
+    unmodelled: dict[str, Diagnostic] = field(default_factory=dict)
 
     def machine(self, dimensions: tuple[Dimension, ...] | None) -> Machine | None:
         """From the network, system and memory files."""
@@ -94,9 +94,10 @@ class _Reader:
         if network is not None:
             dimensions = self._take(read_network(network))
         if system is not None:
-            self.unmodelled += unmodelled(system)
+            self.unmodelled |= unmodelled(system)
         if self.files.rendezvous:
-            self.unmodelled.append(diagnostic("AS715", "`--rendezvous-protocol` is not modelled"))
+            option = "--rendezvous-protocol"
+            self.unmodelled[option] = diagnostic("AS715", f"`{option}` is not modelled")
         remote = None if memory is None else self._take(read_memory(memory))
         broken = bool(self.found)
         machine = None if system is None else self._take(read_machine(dimensions, system, remote, self.files.queues))

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR, UNIT, Cost
 from astrac.simulators.astra_sim_2.simulate.engine import BACKENDS, collective_time, play, play_congested
-from astrac.simulators.astra_sim_2.simulate.playback import Playback, Played, Run
+from astrac.simulators.results import RankResult, Run, SimulationResult
 
 __all__ = [
-    "BACKENDS", "SIMULATOR", "UNIT", "Cost", "Playback", "Played", "Run", "collective_time", "play", "play_congested",
+    "BACKENDS", "SIMULATOR", "UNIT", "Cost", "RankResult", "Run", "SimulationResult", "collective_time", "play",
+    "play_congested",
 ]  # fmt: skip

@@ -92,7 +92,7 @@ class CongestedWires:
     def carry(self, source: int, destination: int, size: int, arrive: Callable[[Any, Any], None], channel: Any) -> None:
         """See `messages.Wires`."""
         if source == destination:
-            raise Broken(f"rank {source} sends to itself")
+            raise Broken(f"rank {source} sends to itself", rank=source)
         route = deque(ROUTES[self.dimension.block](source, destination, self.dimension.size))
         self._send(_Message(size, route, arrive, channel))
 

@@ -197,7 +197,8 @@ class Axes:
         cells: list[tuple[int, ...]] = [(at,) for at in key]
         for number, axis, coordinates in seated:
             if coordinates is not None and axis.coordinate(self.rank(key)) not in coordinates:
-                raise Broken(f"collective {op.id} is issued by rank {self.rank(key)}, which is not in its group")
+                rank = self.rank(key)
+                raise Broken(f"collective {op.id} is issued by rank {rank}, which is not in its group", rank=rank)
             cells[number] = self._cuts[number].among(coordinates)
         among = tuple(cells)
         if among not in self._met:

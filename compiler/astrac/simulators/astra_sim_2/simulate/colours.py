@@ -16,6 +16,7 @@ from astrac.simulators.astra_sim_2.simulate.groups import involved, members, pro
 from astrac.simulators.astra_sim_2.simulate.members import span, taking_part
 from astrac.simulators.astra_sim_2.simulate.network import Broken
 from astrac.simulators.astra_sim_2.simulate.phases import Family, course
+from astrac.simulators.results import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -77,7 +78,8 @@ class Ranks:
         peers = tuple(self._job.axis(op.axis).peer(rank, op.offset) for op in talks.values())
         for there in peers:
             if there == rank or not 0 <= there < len(self._programs):
-                raise Broken(f"rank {rank} sends to or receives from rank {there}: the simulator aborts")
+                reason = f"rank {rank} sends to or receives from rank {there}: the simulator aborts"
+                raise Broken(reason, rank=rank)
         return peers
 
     def _channels(self, rank: int) -> Iterator[int | None]:
@@ -210,15 +212,15 @@ class Ranks:
         rank = self._first[key]
         ranks = taking_part(self._network, course, rank)
         if rank not in ranks:
-            raise Broken(
-                f"collective {op.id} is issued by rank {rank}, which is not in its group: the simulator aborts"
-            )
+            reason = f"collective {op.id} is issued by rank {rank}, which is not in its group: the simulator aborts"
+            raise Broken(reason, rank=rank)
         if len(set(ranks)) < len(ranks):
-            raise Broken(f"the group of collective {op.id} names a rank twice: some ranks never finish")
+            reason = f"the group of collective {op.id} names a rank twice: some ranks never finish"
+            raise Broken(reason, Outcome.HANG)
         if max(ranks) >= len(self._colours):
-            raise Broken(
-                f"the group of collective {op.id} names rank {max(ranks)}, which does not exist: the simulator aborts"
-            )
+            last = max(ranks)
+            reason = f"the group of collective {op.id} names rank {last}, which does not exist: the simulator aborts"
+            raise Broken(reason, rank=last)
         return Assembly(
             tuple(dict.fromkeys(self._colours[member] for member in ranks)),
             ((self._colours[member], member) for member in ranks),

@@ -17,8 +17,8 @@ from astrac.simulators.astra_sim_2.simulate.meetings import Undecided
 from astrac.simulators.astra_sim_2.simulate.members import EVENTS_A_MESSAGE, messages
 from astrac.simulators.astra_sim_2.simulate.network import Broken, Network, TooMuch
 from astrac.simulators.astra_sim_2.simulate.phases import course, startup
-from astrac.simulators.astra_sim_2.simulate.playback import Playback
 from astrac.simulators.astra_sim_2.simulate.representatives import Representatives
+from astrac.simulators.results import Failure, Outcome, SimulationResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ CONGESTED_EVENTS = 12_000_000
 """The same for the congestion-aware backend, which knows no other way."""
 
 
-def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Playback:
+def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> SimulationResult:
     """What the simulator does with a Job on the congestion-unaware backend.
 
     Args:
@@ -51,17 +51,21 @@ def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Playback:
             played = _represented(job, network, cost)
         except Undecided as undecided:
             settled = _settled(job, network, EVERYONE_EVENTS, trace=trace)
-            return settled or Playback(job.axes, fails=f"not known: {undecided}")
+            return settled or _unknown(job, f"not known: {undecided}")
         if cost.exact and (played.unsettled is not None or played.sharing.asked):
             limit = SHARING_EVENTS if played.unsettled is None else EVERYONE_EVENTS
             settled = _settled(job, network, limit, trace=trace)
             if settled is not None:
                 return settled
-        return Playback(job.axes, played.played(trace=trace), doubt=played.unsettled or played.doubt)
+        return SimulationResult(job.axes, played.played(trace=trace), doubt=played.unsettled or played.doubt)
     except TooMuch:
-        return Playback(job.axes, fails="too many events to play them all: not known")
+        return _unknown(job, "too many events to play them all: not known")
     except Broken as broken:
-        return Playback(job.axes, fails=str(broken))
+        return SimulationResult(job.axes, failure=broken.failure)
+
+
+def _unknown(job: Job, reason: str) -> SimulationResult:
+    return SimulationResult(job.axes, failure=Failure(Outcome.UNKNOWN, reason))
 
 
 def _represented(job: Job, network: Network, cost: Cost) -> Representatives:
@@ -75,13 +79,13 @@ def _represented(job: Job, network: Network, cost: Cost) -> Representatives:
     return played
 
 
-def _settled(job: Job, network: Network, limit: int, *, trace: bool) -> Playback | None:
+def _settled(job: Job, network: Network, limit: int, *, trace: bool) -> SimulationResult | None:
     """Every rank is played to settle what representatives cannot know; None when that is too much."""
     if _events(job, network) > limit:
         return None
     every = Everyone(job)
     every.play()
-    return Playback(job.axes, every.played(trace=trace), doubt=every.clock.fault)
+    return SimulationResult(job.axes, every.played(trace=trace), doubt=every.clock.fault)
 
 
 def _events(job: Job, network: Network) -> int:
@@ -102,27 +106,29 @@ def _events(job: Job, network: Network) -> int:
     return total
 
 
-def play_congested(job: Job, *, trace: bool = False) -> Playback:
+def play_congested(job: Job, *, trace: bool = False) -> SimulationResult:
     """What the simulator does with a Job on the congestion-aware backend: every rank is played, message by message."""
     try:
         startup(job.machine)
         if _events(job, Network(job.machine)) > CONGESTED_EVENTS:
-            return Playback(job.axes, fails="too many messages to play them all through congested links: not known")
+            return _unknown(job, "too many messages to play them all through congested links: not known")
         every = Everyone(job, CongestedWires)
         every.play()
     except Broken as broken:
-        return Playback(job.axes, fails=str(broken))
-    return Playback(job.axes, every.played(trace=trace), doubt=every.clock.fault)
+        return SimulationResult(job.axes, failure=broken.failure)
+    return SimulationResult(job.axes, every.played(trace=trace), doubt=every.clock.fault)
 
 
-BACKENDS: dict[str, Callable[..., Playback]] = {
+BACKENDS: dict[str, Callable[..., SimulationResult]] = {
     "congestion_unaware": play,
     "congestion_aware": play_congested,
 }
 """The analytical backends, by the names that the simulator's builds have."""
 
 
-def collective_time(machine: Machine, kind: Kind, size: int, group: AxisGroup | ListedGroup | None = None) -> Playback:
+def collective_time(
+    machine: Machine, kind: Kind, size: int, group: AxisGroup | ListedGroup | None = None
+) -> SimulationResult:
     """One collective, and nothing else, on a machine.
 
     Args:

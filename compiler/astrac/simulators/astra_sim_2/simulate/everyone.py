@@ -17,9 +17,9 @@ from astrac.simulators.astra_sim_2.simulate.groups import involved, members, pro
 from astrac.simulators.astra_sim_2.simulate.messages import FreeWires, Post
 from astrac.simulators.astra_sim_2.simulate.network import FREED_REQUEST, Broken, Network
 from astrac.simulators.astra_sim_2.simulate.phases import course, startup
-from astrac.simulators.astra_sim_2.simulate.playback import Played
 from astrac.simulators.astra_sim_2.simulate.prices import SKIPPED, lasting, memory_queue, memory_time, on_device
 from astrac.simulators.astra_sim_2.simulate.streams import Station
+from astrac.simulators.results import Outcome, RankResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -84,7 +84,8 @@ class _Rank:
         if self.done and self.odd:
             raise Broken(
                 f"the last event of rank {self.number}, which has a host or memory node, is a send or receive: "
-                "the simulator aborts in its statistics"
+                "the simulator aborts in its statistics",
+                rank=self.number,
             )
 
 
@@ -128,12 +129,13 @@ class Everyone:
         self.clock.play()
         unfinished = [rank for rank in self.ranks if rank.finish is None]
         if unfinished:
-            raise Broken(self._why(unfinished))
+            raise Broken(self._why(unfinished), Outcome.HANG, rank=unfinished[0].number)
         for rank in self.ranks:
             if rank.desk.left:
-                raise Broken(f"nodes of rank {rank.number} never run: {[op.id for op in rank.desk.stuck]} form a cycle")
+                reason = f"nodes of rank {rank.number} never run: {[op.id for op in rank.desk.stuck]} form a cycle"
+                raise Broken(reason, Outcome.HALF_FINISHED, rank=rank.number)
 
-    def played(self, *, trace: bool) -> tuple[Played, ...]:
+    def played(self, *, trace: bool) -> tuple[RankResult, ...]:
         """One class a Program and a pair of figures, after a play, with the times of a rank's nodes if asked."""
         axes = self.job.axes
         found: dict[tuple[int, int, int], list[_Rank]] = defaultdict(list)
@@ -141,7 +143,7 @@ class Everyone:
             assert rank.finish is not None
             found[rank.program, rank.finish, rank.device].append(rank)
         return tuple(
-            Played(
+            RankResult(
                 program,
                 tuple(Box(tuple((axis.coordinate(rank.number),) for axis in axes)) for rank in ranks),
                 len(ranks),
@@ -182,7 +184,8 @@ class Everyone:
         dimensions = involved(op.group)
         listed = () if dimensions is not None else members(self.job, op.group, rank.number)
         if listed and rank.number not in listed:
-            raise Broken(f"collective {op.id} is issued by rank {rank.number}, which is not in its group")
+            reason = f"collective {op.id} is issued by rank {rank.number}, which is not in its group"
+            raise Broken(reason, rank=rank.number)
         key = (op.kind, op.bytes, dimensions, listed)
         if key not in self._courses:
             self._courses[key] = course(self.network, op.kind, op.bytes, dimensions or (), listed)

@@ -16,6 +16,7 @@ from astrac.simulators.astra_sim_2.simulate.members import EVENTS_A_MESSAGE, mes
 from astrac.simulators.astra_sim_2.simulate.network import FREED_PACKET, Broken
 from astrac.simulators.astra_sim_2.simulate.order import after_collective
 from astrac.simulators.astra_sim_2.simulate.phases import Family, course
+from astrac.simulators.results import Cause, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -169,7 +170,7 @@ class Meetings:
         meetings = {key: other.meeting for key, other in actors.items() if other.meeting is not None}
         for key, theirs in meetings.items():
             if theirs.mark != meeting.mark:
-                raise Broken(_mismatch(op, meeting.mark, theirs.mark, actor.role.rank, actors[key].role.rank))
+                raise _mismatch(op, meeting.mark, theirs.mark, actor.role.rank, actors[key].role.rank)
         if isinstance(op.group, ListedGroup) and len(actors) > 1:
             self._look_at_groups(actors, meeting.way.course)
         known = self._together(meeting.way.course)
@@ -188,7 +189,8 @@ class Meetings:
         for key, rank in cast.assembly(some.role.key, some.collective, way).seats:
             other = cast.group(rank, actors[key].collective)
             if other != mine:
-                raise Broken(f"ranks {some.role.rank} and {rank} wait for each other in groups {mine} and {other}")
+                reason = f"ranks {some.role.rank} and {rank} wait for each other in groups {mine} and {other}"
+                raise Broken(reason, Outcome.HANG, rank=some.role.rank, cause=Cause.GROUPS)
 
     def _end_together(self, actors: list[Actor], known: Together, op: Collective) -> None:
         if known.tie and self._cost.exact:
@@ -283,16 +285,17 @@ def _affordable(way: Course) -> bool:
 
 
 _MARKS = (
-    "one is {} and the other {}",
-    "one has {} bytes and the other {}",
-    "one names a communicator group and the other does not",
-    "one has issued {} chunk streams before and the other {}: name the group",
-    "their double binary trees are out of step ({}, {})",
+    ("one is {} and the other {}", Cause.COLLECTIVE),
+    ("one has {} bytes and the other {}", Cause.COLLECTIVE),
+    ("one names a communicator group and the other does not", Cause.COLLECTIVE),
+    ("one has issued {} chunk streams before and the other {}: name the group", Cause.STREAMS),
+    ("their double binary trees are out of step ({}, {})", Cause.COLLECTIVE),
 )
 """Why the messages of two members never match, in the order of a meeting's mark."""
 
 
-def _mismatch(op: Collective, mine: tuple[Any, ...], theirs: tuple[Any, ...], rank: int, other: int) -> str:
-    text, *pair = next(row for row in zip(_MARKS, mine, theirs, strict=True) if row[1] != row[2])
+def _mismatch(op: Collective, mine: tuple[Any, ...], theirs: tuple[Any, ...], rank: int, other: int) -> Broken:
+    (text, cause), *pair = next(row for row in zip(_MARKS, mine, theirs, strict=True) if row[1] != row[2])
     reason = text.format(*(getattr(mark, "name", mark) for mark in pair))
-    return f"collective {op.id} of ranks {rank} and {other} never completes: {reason}"
+    reason = f"collective {op.id} of ranks {rank} and {other} never completes: {reason}"
+    return Broken(reason, Outcome.HANG, rank=rank, cause=cause)

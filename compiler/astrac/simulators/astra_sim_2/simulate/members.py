@@ -97,7 +97,8 @@ def messages_apart(
         clock.after(tick - shift, _start, (station, course, ends))
     clock.play()
     if len(ends) < len(starts):
-        raise Broken(f"{course.kind.name} never completes on {len(starts) - len(ends)} of its {len(starts)} ranks")
+        reason = f"{course.kind.name} never completes on {len(starts) - len(ends)} of its {len(starts)} ranks"
+        raise Broken.collective(reason)
     index = {rank: number for number, (rank, _) in enumerate(starts)}
     return Ends(
         tuple(ends[rank] + shift for rank, _ in starts), tuple(index[rank] for rank in ends), clock.fault is not None

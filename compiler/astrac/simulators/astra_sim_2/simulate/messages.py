@@ -65,9 +65,10 @@ class Post:
     def send(self, tag: Hashable, source: int, destination: int, size: int, sent: Callable[[], None] | None) -> None:
         """Starts a message; `sent` is called when it arrives."""
         if size <= 0:
-            raise Broken(f"rank {source} sends a message of {size} bytes: the simulator aborts")
+            raise Broken(f"rank {source} sends a message of {size} bytes: the simulator aborts", rank=source)
         if not 0 <= destination < self._npus:
-            raise Broken(f"rank {source} sends to rank {destination}, which does not exist: the simulator aborts")
+            reason = f"rank {source} sends to rank {destination}, which does not exist: the simulator aborts"
+            raise Broken(reason, rank=source)
         channel = self._channels[tag, source, destination, size]
         channel.senders.append(sent)
         self._wires.carry(source, destination, size, self._arrive, channel)
@@ -75,7 +76,8 @@ class Post:
     def receive(self, tag: Hashable, source: int, destination: int, size: int, received: Callable[[], None]) -> None:
         """Waits for a message; one that has arrived already is received later in this tick."""
         if size <= 0:
-            raise Broken(f"rank {destination} receives a message of {size} bytes: the simulator aborts")
+            reason = f"rank {destination} receives a message of {size} bytes: the simulator aborts"
+            raise Broken(reason, rank=destination)
         channel = self._channels[tag, source, destination, size]
         if channel.arrived:
             channel.arrived -= 1

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.simulators.blocks import BY_NAME
+from astrac.simulators.results import Cause, Failure, Outcome
 
 if TYPE_CHECKING:
     from astrac.job import Machine
@@ -23,7 +24,22 @@ GROUP_ENDPOINT_DELAY = 10
 
 
 class Broken(Exception):  # noqa: N818 - the simulator's failure, not one of this program
-    """Carries out of a deep place why the simulator would crash, hang or half-finish; never leaves the package."""
+    """Carries out of a deep place why the simulator would crash, hang or half-finish; never leaves the package.
+
+    Attributes:
+        failure: the reason, with what is decided by it.
+    """
+
+    def __init__(
+        self, reason: str, outcome: Outcome = Outcome.ABORT, *, rank: int | None = None, cause: Cause | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.failure = Failure(outcome, reason, rank, cause)
+
+    @classmethod
+    def collective(cls, reason: str) -> Broken:
+        """A collective that never completes."""
+        return cls(reason, Outcome.HANG, cause=Cause.COLLECTIVE)
 
 
 class TooMuch(Exception):  # noqa: N818 - a finding, not an error
@@ -91,7 +107,7 @@ class Network:
             distance = (destination // stride - source // stride) % size
             if distance:
                 return Link(dimension, self.hops(dimension, distance))
-        raise Broken(f"rank {source} sends to itself")
+        raise Broken(f"rank {source} sends to itself", rank=source)
 
     def delay(self, link: Link, size: int) -> int:
         """`floor(hops x latency + size / beta)`: one truncation a message, after adding both terms."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from astrac.job import Kind
 from astrac.simulators.astra_sim_2.simulate.network import Broken
 from astrac.simulators.blocks import BY_NAME
+from astrac.simulators.results import Outcome
 
 if TYPE_CHECKING:
     from astrac.job import Machine
@@ -157,13 +158,13 @@ class Course:
 def chunks(machine: Machine, kind: Kind, size: int) -> tuple[int, int]:
     """Section 3.1: how many chunks, and the bytes that each is charged."""
     if size < 0:
-        raise Broken(f"comm_size {size} is negative: the collective never completes")
+        raise Broken.collective(f"comm_size {size} is negative: the collective never completes")
     if machine.splits < 1:
         raise Broken(f"preferred-dataset-splits is {machine.splits}: the simulator divides by it or loops for ever")
     chunk = size // machine.splits
     if kind is Kind.ALL_GATHER:
         if size == 0:
-            raise Broken("an all-gather of 0 bytes never completes")
+            raise Broken.collective("an all-gather of 0 bytes never completes")
         if chunk == 0:
             raise Broken(
                 f"an all-gather of {size} bytes in {machine.splits} splits loops for ever: a chunk has 0 bytes"
@@ -218,7 +219,7 @@ def course(network: Network, kind: Kind, size: int, involved: tuple[bool, ...], 
         ]
     levels = [entry for entry in levels if entry[2].size > 1]
     if not levels:
-        raise Broken(f"{kind.name} involves no other rank: it never completes")
+        raise Broken.collective(f"{kind.name} involves no other rank: it never completes")
     _refuse(network, kind, words, levels)
     count, chunk = chunks(network.machine, kind, size)
     phases = []
@@ -248,10 +249,13 @@ def _refuse(
     """Section 6: what breaks whatever the sizes and times are."""
     machine = network.machine
     if machine.active_chunks < 1 or machine.queues < 1:
-        raise Broken("active-chunks-per-dimension and --num-queues-per-dim must be at least 1: no chunk ever starts")
+        raise Broken(
+            "active-chunks-per-dimension and --num-queues-per-dim must be at least 1: no chunk ever starts",
+            Outcome.HANG,
+        )
     for level, word, circle in levels:
         if word.window is not None and word.window < 1:
-            raise Broken(f"direct{word.window} never sends: the collective never completes")
+            raise Broken.collective(f"direct{word.window} never sends: the collective never completes")
         if word.family is Family.HALVING and kind is Kind.ALL_TO_ALL:
             raise Broken("halvingDoubling has no all-to-all: the simulator stops")
         if word.family is not Family.TREE:
@@ -278,7 +282,7 @@ def startup(machine: Machine) -> None:
         if not (0 < dimension.bandwidth < inf and 0 <= dimension.latency < inf):
             raise Broken(f"bandwidth and latency of dimension {number} must be positive: the simulator stops")
     if not machine.dimensions or machine.npus > MAX_RANKS:
-        raise Broken(f"{machine.npus} ranks: not known")
+        raise Broken(f"{machine.npus} ranks: not known", Outcome.UNKNOWN)
     for kind, words in machine.algorithms.items():
         for word in words:
             algorithm(word)

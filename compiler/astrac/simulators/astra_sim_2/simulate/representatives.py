@@ -11,9 +11,9 @@ from astrac.simulators.astra_sim_2.simulate.actor import Actor
 from astrac.simulators.astra_sim_2.simulate.clock import Clock
 from astrac.simulators.astra_sim_2.simulate.meetings import Meetings
 from astrac.simulators.astra_sim_2.simulate.network import Broken
-from astrac.simulators.astra_sim_2.simulate.playback import Played
 from astrac.simulators.astra_sim_2.simulate.prices import SKIPPED, on_device
 from astrac.simulators.astra_sim_2.simulate.sharing import Sharing
+from astrac.simulators.results import Outcome, RankResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,15 +79,16 @@ class Representatives:
             if actor.finish is None:
                 waits = actor.open or desk.stuck[:1]
                 names = ", ".join(f"{type(op).__name__.lower()} {op.id}" for op in waits)
-                raise Broken(f"rank {rank} never finishes: it waits in {names}")
+                raise Broken(f"rank {rank} never finishes: it waits in {names}", Outcome.HANG, rank=rank)
             if desk.left:
-                raise Broken(f"nodes {[op.id for op in desk.stuck]} of rank {rank} never run: they form a cycle")
+                reason = f"nodes {[op.id for op in desk.stuck]} of rank {rank} never run: they form a cycle"
+                raise Broken(reason, Outcome.HALF_FINISHED, rank=rank)
 
     def _between(self) -> None:
         self._meetings.between()
         self.sharing.between()
 
-    def played(self, *, trace: bool) -> tuple[Played, ...]:
+    def played(self, *, trace: bool) -> tuple[RankResult, ...]:
         """The classes of ranks, after a play, with the times of their nodes if asked."""
         found = []
         for actor in self.actors.values():
@@ -95,7 +96,9 @@ class Representatives:
             count = sum(self._size(box) for box in boxes)
             spans = tuple(zip(actor.starts, actor.ends, strict=True)) if trace else ()
             assert actor.finish is not None
-            found.append(Played(actor.role.program, boxes, count, actor.role.rank, actor.finish, actor.device, spans))
+            found.append(
+                RankResult(actor.role.program, boxes, count, actor.role.rank, actor.finish, actor.device, spans)
+            )
         return tuple(sorted(found, key=lambda played: played.rank))
 
     def _size(self, box: Box) -> int:
@@ -190,7 +193,8 @@ class Representatives:
         if actor.finish is not None and actor.odd and self.cost.exact:
             raise Broken(
                 f"the last event of rank {actor.role.rank}, which has a host or memory node, is a send or receive: "
-                "the simulator aborts in its statistics"
+                "the simulator aborts in its statistics",
+                rank=actor.role.rank,
             )
 
     # Sends and receives.

@@ -26,6 +26,8 @@ LISTS: dict[Kind, str] = {
 }
 """Keys of system.json, by the kind whose algorithms they list."""
 
+TREE = "doubleBinaryTree"
+
 
 @dataclass(frozen=True)
 class Use:
@@ -86,11 +88,13 @@ def _unable(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
         return
     for index, word in _at_work(evidence, use, words):
         size = _members(evidence, use, index, word)
-        what = _inability(kind, word, size, listed=_listed(evidence, use) is not None)
+        listed = _listed(evidence, use) is not None
+        what = _inability(kind, word, size, listed=listed)
         if what is not None:
             place = evidence.at("system", f"/{key}/{index}")
-            sizes = evidence.label("network", f"/npus_count/{index}", "the NPUs")
-            yield diagnostic("AS772", f"{what}: {use.words}", place, *(() if "sub-group" in what else sizes))
+            crashes = listed and word == TREE
+            sizes = () if crashes else evidence.label("network", f"/npus_count/{index}", "the NPUs")
+            yield diagnostic("AS772", f"{what}: {use.words}", place, *sizes)
 
 
 def _unheard(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
@@ -149,9 +153,9 @@ def _inability(kind: Kind, word: str, size: int, *, listed: bool) -> str | None:
         return f"`{word}` has no all-to-all"
     if lower.endswith("halvingdoubling") and size & (size - 1):
         return f"`{word}` needs a power of two, not {size} NPUs"
-    if word == "doubleBinaryTree" and listed:
+    if word == TREE and listed:
         return "`doubleBinaryTree` crashes in a sub-group"
-    if word == "doubleBinaryTree" and size & (size - 1):
+    if word == TREE and size & (size - 1):
         return f"`{word}` needs a power of two, not {size} NPUs"
     return None
 

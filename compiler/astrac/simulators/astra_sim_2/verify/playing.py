@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
@@ -10,23 +9,21 @@ from astrac.job import ListedGroup, Receive, Send
 from astrac.simulators.astra_sim_2.simulate import SIMULATOR, UNIT, play
 from astrac.simulators.astra_sim_2.verify.evidence import node, programs_of
 from astrac.simulators.astra_sim_2.verify.structure import unordered
+from astrac.simulators.results import Cause, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Job
-    from astrac.simulators.astra_sim_2.simulate import Cost
     from astrac.simulators.astra_sim_2.verify.evidence import Evidence
+    from astrac.simulators.results import Failure
 
 EXACT = 60_000
 """Nodes that are played with the simulator's own times; of more, only the order of things is played."""
 
 ORDER = 20_000_000
 """Nodes that are played at all."""
-
-_UNKNOWN = "not known"
-"""What a play says that was given up."""
 
 
 def played(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -38,26 +35,27 @@ def played(evidence: Evidence) -> Iterator[Diagnostic]:
         yield diagnostic("AS870", message, evidence.at("system"))
         return
     exact = evidence.exact and evidence.backend != "ns3" and nodes <= EXACT
-    reason = _fails(job, SIMULATOR if exact else UNIT)
-    if exact and reason is not None and _UNKNOWN in reason:
-        exact, reason = False, _fails(job, UNIT)
-    if reason is not None and _UNKNOWN in reason:
-        yield diagnostic("AS870", f"whether the run ends could not be found out: {reason}", evidence.at("system"))
-    elif reason is not None:
-        rank = re.search(r"\branks? (\d+)", reason)
-        place = evidence.at("system") if rank is None else evidence.of_rank(int(rank[1]))
-        hints = [*_hints(evidence, reason)]
-        yield diagnostic("AS776", f"the run does not end well: {reason}", place, hints=hints)
+    result = play(job, cost=SIMULATOR if exact else UNIT)
+    if exact and result.outcome is Outcome.UNKNOWN:
+        exact, result = False, play(job, cost=UNIT)
+    failure = result.failure
+    if failure is not None and failure.outcome is Outcome.UNKNOWN:
+        message = f"whether the run ends could not be found out: {failure.reason}"
+        yield diagnostic("AS870", message, evidence.at("system"))
+    elif failure is not None:
+        place = evidence.at("system") if failure.rank is None else evidence.of_rank(failure.rank)
+        hints = [*_hints(evidence, failure)]
+        yield diagnostic("AS776", f"the run does not end well: {failure.reason}", place, hints=hints)
     elif not exact and evidence.exact and evidence.backend != "ns3":
         message = f"{nodes:,} nodes: their order was played to its end, without the simulator's times"
         yield diagnostic("AS870", message, evidence.at("system"))
 
 
-def _hints(evidence: Evidence, reason: str) -> Iterator[str]:
-    """What cures it, as far as the reason and the traces tell."""
-    if "name the group" in reason:
+def _hints(evidence: Evidence, failure: Failure) -> Iterator[str]:
+    """What cures it, as far as the failure and the traces tell."""
+    if failure.cause is Cause.STREAMS:
         yield "a world collective that names a group of all NPUs has numbers of its own"
-    elif "never" in reason:
+    elif failure.outcome in {Outcome.HANG, Outcome.HALF_FINISHED} and failure.cause is not Cause.GROUPS:
         for _, program in programs_of(evidence.job):
             pair = unordered(program)
             if pair is not None:
@@ -68,12 +66,8 @@ def _hints(evidence: Evidence, reason: str) -> Iterator[str]:
 
 def ends(job: Job) -> str | None:
     """Why a Job does not come to its end, whatever things cost; None when it does, or when nobody knows."""
-    reason = _fails(job, UNIT)
-    return None if reason is None or _UNKNOWN in reason else reason
-
-
-def _fails(job: Job, cost: Cost) -> str | None:
-    return play(job, cost=cost).fails
+    result = play(job, cost=UNIT)
+    return None if result.outcome is Outcome.UNKNOWN else result.fails
 
 
 def _nodes(job: Job) -> int:

@@ -1,8 +1,9 @@
-"""What a play found."""
+"""What a simulation gives, whichever simulator is meant: figures of all ranks, or why there are none."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,41 @@ WORD = 1 << 64
 """The simulator counts cycles in 64 bits without sign: more compute than time wraps round."""
 
 
+class Outcome(Enum):
+    """How a run ends."""
+
+    FINISHED = "every rank runs all of its nodes"
+    HANG = "a rank or a collective waits for what never comes"
+    HALF_FINISHED = "ranks are declared finished, and some of their nodes have not run"
+    ABORT = "the simulator refuses the input, aborts, crashes, or loops for ever"
+    UNKNOWN = "nobody could tell at a sane cost"
+
+
+class Cause(Enum):
+    """What a failure comes from, where there is something to be said about it."""
+
+    COLLECTIVE = "a collective never completes"
+    STREAMS = "a collective never completes: its members have issued different numbers of chunk streams before"
+    GROUPS = "members of a collective wait for each other in different groups"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there are no figures.
+
+    Attributes:
+        outcome: any but FINISHED.
+        reason: for people, lower case, without a full stop; nothing is decided by its words.
+        rank: the first that the reason speaks of; None when it speaks of none.
+        cause: None where nothing depends on it.
+    """
+
+    outcome: Outcome
+    reason: str
+    rank: int | None = None
+    cause: Cause | None = None
+
+
 class Run(NamedTuple):
     """Consecutive ranks with the same figures."""
 
@@ -25,8 +61,8 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Played:
-    """Ranks that were played as one.
+class RankResult:
+    """What ranks that were simulated as one have done.
 
     Attributes:
         program: index of the Program that they run.
@@ -53,31 +89,41 @@ class Played:
 
 
 @dataclass(frozen=True)
-class Playback:
-    """What a play found.
+class SimulationResult:
+    """What a simulation of a Job found.
 
     Attributes:
         axes: of the Job, innermost first: what the boxes speak of.
-        classes: of ranks, by lowest rank; () when it fails.
-        fails: why the simulator would crash, hang or half-finish; None when it would not.
+        classes: of ranks, by lowest rank; () when the run fails.
+        failure: why the simulator would crash, hang or half-finish, or that nobody knows; None when it would not.
         doubt: why the figures may differ from the simulator's; None when they cannot.
     """
 
     axes: tuple[Axis, ...]
-    classes: tuple[Played, ...] = ()
-    fails: str | None = None
+    classes: tuple[RankResult, ...] = ()
+    failure: Failure | None = None
     doubt: str | None = None
 
     @property
+    def outcome(self) -> Outcome:
+        """How the run ends."""
+        return Outcome.FINISHED if self.failure is None else self.failure.outcome
+
+    @property
+    def fails(self) -> str | None:
+        """Why there are no figures, for people; None when there are."""
+        return None if self.failure is None else self.failure.reason
+
+    @property
     def cycles(self) -> int:
-        """Of the last rank to finish, ns; 0 when it fails."""
-        return max((played.cycles for played in self.classes), default=0)
+        """Tick at which the last rank finishes, ns; 0 when the run fails."""
+        return max((ranks.cycles for ranks in self.classes), default=0)
 
     def runs(self) -> tuple[Run, ...]:
-        """Cycles and exposed communication of all ranks, in runs as long as they can be; () when the play fails."""
+        """Cycles and exposed communication of all ranks, in runs as long as they can be; () when the run fails."""
         if not self.classes:
             return ()
-        boxes = [(box, (played.cycles, played.exposed)) for played in self.classes for box in played.boxes]
+        boxes = [(box, (ranks.cycles, ranks.exposed)) for ranks in self.classes for box in ranks.boxes]
         parts = self._parts(len(self.axes) - 1, 0, boxes)
         runs = []
         for figures, group in groupby(parts, key=lambda part: part[2]):
