@@ -4,13 +4,13 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from astrac import resources
 from astrac.api.references import generated
 from astrac.codes import CODES
-from astrac.codes.row import Code
 from astrac.diagnostics import diagnostic
 from astrac.language.parse.lalr import scan
 from astrac.render import render
@@ -38,8 +38,10 @@ def test_generated_files_are_up_to_date(path):
     assert generated()[path] == resources.resource(*path.split("/")).read_text(encoding="utf-8")
 
 
-def test_a_new_code_is_one_row(monkeypatch):
-    monkeypatch.setitem(CODES, "AS999", Code("AS999", "new", what="Something new.", why="It is."))
+def test_a_new_code_is_one_page(monkeypatch):
+    page = CODES["AS301"]
+    monkeypatch.setitem(CODES._read, "AS999", replace(page, code="AS999", title="new"))
+    monkeypatch.setattr(type(CODES), "__iter__", lambda _: iter(["AS301", "AS999"]))
     assert render([diagnostic("AS999", "a message")]) == "error[AS999]: a message\n"
     assert '"id": "AS999"' in render([diagnostic("AS999", "a message")], "sarif")
     assert "### AS999: new" in generated()["grammar/DIAGNOSTICS.md"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from astrac.api.compiling import compile_data
+from astrac.api.compiling import compile_data, compile_spec
 from astrac.codes import CODES
 from astrac.render import render
 
@@ -45,3 +45,10 @@ def test_rendering(code, request):
 
 def test_no_rendering_is_left_over():
     assert {path.stem for path in FOLDER.iterdir()} == set(PAGES)
+
+
+def test_times_that_are_not_there(tmp_path):
+    spec = CODES["AS705"].good.replace("model tiny {", 'model tiny { times: "none.csv",')
+    (tmp_path / "spec.astra").write_text(spec)
+    found = compile_spec(str(tmp_path / "spec.astra")).diagnostics
+    assert render(found).startswith("error[AS655]: cannot read the times `none.csv`: no such file or directory\n")

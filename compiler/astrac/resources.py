@@ -1,4 +1,4 @@
-"""Where the shipped data lies: grammar, schemas, templates, specs."""
+"""Where the shipped data lies: pages, grammar, schemas, templates, specs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,21 @@ if TYPE_CHECKING:
 
 
 @cache
-def root() -> Traversable:
-    """The folder that holds `grammar schemas templates specs`: in a wheel, in a zip file, or the checkout's root."""
-    package = Path(__file__).parent
-    for folder in (package / "_data", package.parents[1]):
-        if (folder / "grammar").is_dir():
-            return folder
+def package() -> Traversable:
+    """The folder of the package itself, in a zip file too."""
+    folder = Path(__file__).parent
+    if folder.is_dir():
+        return folder
     from importlib.resources import files  # noqa: PLC0415 - only a zip file is worth the time it takes
 
-    return files("astrac") / "_data"
+    return files("astrac")
+
+
+@cache
+def root() -> Traversable:
+    """The folder that holds `grammar schemas templates specs`: in a wheel, in a zip file, or the checkout's root."""
+    shipped = package() / "_data"
+    return shipped if shipped.is_dir() else Path(__file__).parents[2]
 
 
 def resource(*parts: str) -> Traversable:

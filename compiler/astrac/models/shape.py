@@ -60,7 +60,7 @@ class Shape:
 
 
 class Contradiction(NamedTuple):
-    """Keys that do not fit together: a code of `codes/model.py`, the key at fault, what is wrong, and a cure."""
+    """Keys that do not fit together: a code, the key at fault, what is wrong, and a cure."""
 
     code: str
     key: str

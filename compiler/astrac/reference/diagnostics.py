@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,24 +13,17 @@ if TYPE_CHECKING:
 _HEAD = """\
 # Every diagnostic
 
-Written by `astrac docs` from `compiler/astrac/codes/`; do not edit. `astrac explain AS301` prints one page.
+Written by `astrac docs` from `compiler/astrac/pages/`; do not edit. `astrac explain AS301` prints one page.
 """
-
-_CHAPTERS = {
-    "1": "syntax", "2": "names", "3": "units", "4": "keys and values", "5": "meaning", "6": "models and ONNX",
-    "7": "targets and ASTRA-sim's own files", "8": "advice", "9": "mistakes of astrac",
-}  # fmt: skip
 
 
 def diagnostics(codes: Mapping[str, Code]) -> str:
     """One chapter a hundred, one section a code."""
     parts = [_HEAD]
-    chapter = ""
-    for name, code in sorted(codes.items()):
-        if name[2] != chapter:
-            chapter = name[2]
-            parts.append(f"## AS{chapter}xx: {_CHAPTERS[chapter]}\n")
-        parts.append(_section(code))
+    for hundred, pages in groupby(codes.values(), key=lambda code: code.code[:3]):
+        chapter = tuple(pages)
+        parts.append(f"## {hundred}xx: {chapter[0].area}\n")
+        parts += map(_section, chapter)
     return "\n".join(parts)
 
 
