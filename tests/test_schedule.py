@@ -6,8 +6,7 @@ import pytest
 
 from astrac.api.compiling import plan_data
 from astrac.codes import CODES
-from astrac.job import Compute, Kind, MemoryType
-from astrac.training.compute import simulated_time
+from astrac.job import Compute, Kind, MemoryType, roofline_ns
 from lowered import codes, compiled, groups_of, parallelism, planned, spec, topology, trace_of
 
 TINY = "model m { transformer { layers: 2, hidden: 64, heads: 8, sequence: 32, vocabulary: 512 } }"
@@ -72,7 +71,7 @@ def test_nodes_take_the_time_that_was_priced():
         steps = [step for step in duty.in_order_of_nodes() if not step.axis]
         for op, step in zip(nodes, steps, strict=True):
             peak, memory = machine.peak_performance, machine.local_mem_bandwidth
-            assert simulated_time(op.num_ops, op.tensor_size, peak, memory) == step.action.time
+            assert int(roofline_ns(op.num_ops, op.tensor_size, peak, memory)) == step.action.time
             assert (op.flops, op.bytes) == (step.action.flops, step.action.bytes)
         exact = [op for op in nodes if (op.num_ops, op.tensor_size) == (op.flops, op.bytes)]
         assert duty.slow or len(exact) > 0.9 * len(nodes)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from astrac.job import Collective, ListedGroup, Receive, Send
 from astrac.simulators.astra_sim_1 import keys as keys_1
 from astrac.simulators.astra_sim_2 import keys
-from astrac.simulators.astra_sim_2.groups import members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,9 +105,8 @@ def _machines(one: Machine, other: Machine) -> Iterator[str]:
 def _programs(one: Job, other: Job) -> Iterator[str]:
     """Pairs of programs that some rank runs in both; ranks with the same pair are told together."""
     pairs: dict[tuple[int, int], list[int]] = {}
-    after = _program_of(other)
-    for rank, program in sorted(_program_of(one).items()):
-        pairs.setdefault((program, after[rank]), []).append(rank)
+    for rank, pair in enumerate(zip(one.program_of, other.program_of, strict=True)):
+        pairs.setdefault(pair, []).append(rank)
     for (first, second), ranks in pairs.items():
         found = []
         for line in _nodes(one, other, first, second, ranks[0]):
@@ -118,10 +116,6 @@ def _programs(one: Job, other: Job) -> Iterator[str]:
                 break
         more = f" and {len(ranks) - 1} others" if len(ranks) > 1 else ""
         yield from (f"rank {ranks[0]}{more}: {line}" for line in found)
-
-
-def _program_of(job: Job) -> dict[int, int]:
-    return {rank: members.program for members in job.classes for rank in job.ranks(members)}
 
 
 def _nodes(one: Job, other: Job, first: int, second: int, rank: int) -> Iterator[str]:
@@ -152,6 +146,5 @@ def _node(one: Job, other: Job, before: Op, after: Op, rank: int) -> Iterator[st
 
 def _group(job: Job, group: Group, rank: int) -> object:
     """The dimensions of a group, or its members: its id and its axes are names."""
-    if isinstance(group, ListedGroup):
-        return group.members
-    return group.dimensions if group.dimensions is not None else members(job.axis, group, rank)
+    named = None if isinstance(group, ListedGroup) else group.dimensions
+    return named if named is not None else job.members(group, rank)

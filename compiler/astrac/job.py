@@ -11,11 +11,41 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import cached_property
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+NETWORK_GB = 1 << 30
+"""Bytes in the "GB" of a network's bandwidth; memories count in 1e9 (docs/simulators/astra-sim-2.md, section 2)."""
+
+
+def bytes_per_ns(bandwidth: float) -> float:
+    """Converts a network's "GB/s" in the simulators' own order of operations: `bandwidth x 2^30 / 10^9`."""
+    return bandwidth * NETWORK_GB / 1_000_000_000
+
+
+def roofline_ns(num_ops: int, tensor_size: int, peak_performance: float, local_mem_bandwidth: float) -> float:
+    """The time that ASTRA-sim 2.x gives a compute node in roofline mode, before it cuts it off to whole nanoseconds.
+
+    Both numbers become doubles before they are divided, as `Workload::issue_comp` does it: above 2^53 the quotient of
+    the exact integers would be another double. `Roofline::get_perf` takes min(bandwidth x intensity, peak)
+    (docs/simulators/astra-sim-2.md, section 4).
+
+    Args:
+        num_ops: FLOPs, at least 1.
+        tensor_size: bytes, at least 1.
+        peak_performance: `peak-perf` of system.json, 1e12 FLOP per second, above 0.
+        local_mem_bandwidth: `local-mem-bw` of system.json, 1e9 bytes per second, above 0.
+
+    Returns:
+        Nanoseconds; infinite where the performance is too small for a double.
+    """
+    operations = float(num_ops)
+    intensity = operations / float(tensor_size)
+    performance = min(local_mem_bandwidth * 1e9 * intensity, peak_performance * 1e12)
+    return operations / performance * 1e9 if performance else inf
 
 
 class Kind(IntEnum):
@@ -53,7 +83,7 @@ class Dimension:
     Attributes:
         block: `Ring`, `FullyConnected` or `Switch`.
         size: NPUs.
-        bandwidth: what the file says, in ASTRA-sim's "GB/s", which are 2^30 bytes per second.
+        bandwidth: what the file says, in ASTRA-sim's "GB/s" of `NETWORK_GB` bytes; see `bytes_per_ns`.
         latency: ns a hop.
     """
 
@@ -113,6 +143,10 @@ class Machine:
         """The number of ranks: the product of the dimensions."""
         return prod(dimension.size for dimension in self.dimensions)
 
+    def bytes_per_ns(self, dimension: int) -> float:
+        """The bandwidth of one link of a dimension, given by its index."""
+        return bytes_per_ns(self.dimensions[dimension].bandwidth)
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -127,7 +161,7 @@ class Axis:
     size: int
 
     def coordinate(self, rank: int) -> int:
-        """Of a rank."""
+        """The digit of a rank."""
         return rank // self.stride % self.size
 
     def peer(self, rank: int, offset: int) -> int:
@@ -148,7 +182,8 @@ class AxisGroup:
     Attributes:
         axes: names, in the order of the Job's axes.
         only: for one axis, the coordinates that take part (tied embeddings: first and last stage); () = all of them.
-        dimensions: what the trace says: an `involved_dim` list, or None for a communicator group (`pg_name`).
+        dimensions: what the trace says: an `involved_dim` list, or None for a communicator group (`pg_name`). A list
+            decides alone who takes part; the axes are then its name.
     """
 
     axes: tuple[str, ...]
@@ -303,3 +338,59 @@ class Job:
                 for axis, allowed in zip(outermost_first, box.coordinates[::-1], strict=True)
             ]
             yield from map(sum, product(*digits))
+
+    @cached_property
+    def program_of(self) -> tuple[int, ...]:
+        """The index of each rank's Program: the one place where a Job is spread out over its ranks."""
+        programs = [-1] * self.machine.npus
+        for members in self.classes:
+            for rank in self.ranks(members):
+                programs[rank] = members.program
+        return tuple(programs)
+
+    def members(self, group: Group, rank: int) -> tuple[int, ...]:
+        """The ranks of the group that a rank means: in listed order, else ascending.
+
+        The rank itself is among them unless the group's `only` or list leaves it out.
+        """
+        if isinstance(group, ListedGroup):
+            return group.members
+        found = [rank]
+        for stride, size, taking_part in self._digits(group):
+            found = [one + (at - one // stride % size) * stride for one in found for at in taking_part]
+        return tuple(found)
+
+    def size(self, group: Group) -> int:
+        """How many members a group has."""
+        if isinstance(group, ListedGroup):
+            return len(group.members)
+        return prod(len(taking_part) for _, _, taking_part in self._digits(group))
+
+    def leader(self, group: Group, rank: int) -> int:
+        """The first of a rank's `members`: it names the group among those that one AxisGroup stands for."""
+        if isinstance(group, ListedGroup):
+            return group.members[0]
+        for stride, size, taking_part in self._digits(group):
+            rank += (taking_part[0] - rank // stride % size) * stride
+        return rank
+
+    def _digits(self, group: AxisGroup) -> tuple[tuple[int, int, Sequence[int]], ...]:
+        """The digits of the rank number in which members differ, outermost first: stride, size, who takes part."""
+        if group not in self._known_digits:
+            if group.dimensions is None:
+                axes = sorted(map(self.axis, group.axes), key=lambda axis: -axis.stride)
+                chosen = tuple(sorted(group.only))
+                found = [(axis.stride, axis.size, chosen or range(axis.size)) for axis in axes]
+            else:
+                sizes = [dimension.size for dimension in self.machine.dimensions]
+                found = [
+                    (prod(sizes[:index]), sizes[index], range(sizes[index]))
+                    for index in reversed(range(len(sizes)))
+                    if group.dimensions[index]
+                ]
+            self._known_digits[group] = tuple(found)
+        return self._known_digits[group]
+
+    @cached_property
+    def _known_digits(self) -> dict[AxisGroup, tuple[tuple[int, int, Sequence[int]], ...]]:
+        return {}

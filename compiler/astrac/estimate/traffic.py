@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from astrac.estimate.model import AxisTraffic, LayerTime
-from astrac.job import AxisGroup, Collective, Compute, Kind, ListedGroup, Load, Receive, Send, Store
+from astrac.job import AxisGroup, Collective, Compute, Kind, ListedGroup, Load, Receive, Send, Store, bytes_per_ns
 from astrac.training.plan import Phase
 
 if TYPE_CHECKING:
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from astrac.job import Dimension, Group, Job, Op
     from astrac.simulators.results import RankResult
     from astrac.training.plan import Plan
-
-GIB = 2**30 / 1e9
-"""ASTRA-sim's network "GB/s" in bytes per ns (ASTRA-SIM-2, section 2)."""
 
 
 def traffic(job: Job, played: RankResult, plan: Plan | None) -> tuple[AxisTraffic, ...]:
@@ -37,7 +34,7 @@ def traffic(job: Job, played: RankResult, plan: Plan | None) -> tuple[AxisTraffi
             if key not in walls:
                 walls[key] = wire_time(job, op)
             wire, kind = walls[key], op.kind.name.lower()
-            moved = op.bytes * (_size(job, op.group) if op.kind is Kind.ALL_GATHER else 1)
+            moved = op.bytes * (job.size(op.group) if op.kind is Kind.ALL_GATHER else 1)
             axis = axis or _group_name(op.group)
             words = _algorithms(job, op)
         else:
@@ -67,7 +64,7 @@ def _involved(job: Job, group: Group) -> tuple[bool, ...]:
     dimensions = job.machine.dimensions
     if isinstance(group, AxisGroup) and group.dimensions is not None:
         return group.dimensions[: len(dimensions)]
-    if _size(job, group) == job.machine.npus:
+    if job.size(group) == job.machine.npus:
         return (True,) * len(dimensions)
     first = group.members[1] - group.members[0] if isinstance(group, ListedGroup) else job.axis(group.axes[0]).stride
     edges = [prod(dimension.size for dimension in dimensions[: index + 1]) for index in range(len(dimensions))]
@@ -75,18 +72,12 @@ def _involved(job: Job, group: Group) -> tuple[bool, ...]:
     return tuple(index == inside for index in range(len(dimensions)))
 
 
-def _size(job: Job, group: Group) -> int:
-    if isinstance(group, ListedGroup):
-        return len(group.members)
-    return prod(len(group.only) or job.axis(name).size for name in group.axes)
-
-
 def _algorithms(job: Job, op: Collective) -> tuple[str, ...]:
     words = job.machine.algorithms.get(op.kind, ())
     if len(words) == 1:
         return words
     if isinstance(op.group, ListedGroup) or op.group.dimensions is None:
-        return ("ring",) if _size(job, op.group) < job.machine.npus else words
+        return ("ring",) if job.size(op.group) < job.machine.npus else words
     return tuple(word for word, takes_part in zip(words, op.group.dimensions, strict=False) if takes_part)
 
 
@@ -101,7 +92,7 @@ def wire_time(job: Job, op: Collective) -> int:
         dimension for dimension, takes_part in zip(job.machine.dimensions, involved, strict=True) if takes_part
     ]
     if len(dimensions) == 1:
-        return int(_moved(op.kind, op.bytes, _size(job, op.group)) / _rate(dimensions[0]))
+        return int(_moved(op.kind, op.bytes, job.size(op.group)) / _rate(dimensions[0]))
     times: list[float] = []
     size = float(op.bytes)
     for dimension in reversed(dimensions) if op.kind is Kind.ALL_GATHER else dimensions:
@@ -131,7 +122,7 @@ def _moved(kind: Kind, size: float, ranks: int) -> float:
 def _rate(dimension: Dimension) -> float:
     """Bytes per ns that a rank can send along a dimension: all links at once where it is fully connected."""
     lanes = dimension.size - 1 if dimension.block == "FullyConnected" else 1
-    return dimension.bandwidth * GIB * lanes
+    return bytes_per_ns(dimension.bandwidth) * lanes
 
 
 def layers(job: Job, played: RankResult, plan: Plan | None) -> tuple[LayerTime, ...]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 from itertools import pairwise
-from math import prod
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnostic, Result, diagnostic
-from astrac.job import IMPLEMENTED, AxisGroup, Collective, Dimension, Kind, ListedGroup, Machine, MemoryType
+from astrac.job import IMPLEMENTED, Collective, Dimension, Kind, Machine, MemoryType
 from astrac.simulators.astra_sim_1.job import Policy
 from astrac.simulators.blocks import BY_NAME
 
@@ -281,11 +280,7 @@ def _model(job: Job, writer: _Writer) -> list[str]:
 
 
 def _over_all(job: Job, op: Collective) -> bool:
-    if isinstance(op.group, ListedGroup):
-        return len(op.group.members) == job.machine.npus
-    if isinstance(op.group, AxisGroup) and op.group.dimensions is not None:
-        return all(op.group.dimensions)
-    return prod(job.axis(name).size for name in op.group.axes) == job.machine.npus
+    return job.size(op.group) == job.machine.npus
 
 
 def _benchmark(kind: Kind, size: int, repeat: int) -> list[str]:

@@ -11,7 +11,7 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING
 
-from astrac.job import IMPLEMENTED, Kind
+from astrac.job import IMPLEMENTED, Kind, bytes_per_ns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -231,7 +231,7 @@ class TextDimension:
     @property
     def bytes_per_ns(self) -> float:
         """What one message gets, computed in the simulator's order."""
-        return self.bandwidth * 2**30 / 1_000_000_000 * self.links_used
+        return bytes_per_ns(self.bandwidth) * self.links_used
 
 
 @dataclass(frozen=True)

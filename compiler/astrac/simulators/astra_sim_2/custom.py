@@ -6,12 +6,11 @@ of the algorithm's own nodes, members by their place in the group, paths relativ
 
 from __future__ import annotations
 
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnosed, diagnostic
-from astrac.job import Collective, ListedGroup
+from astrac.job import AxisGroup, Collective
 from astrac.simulators import conform
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.positioned import child
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
-    from astrac.job import AxisGroup, Job
+    from astrac.job import Group, Job
     from astrac.simulators.positioned import Tree
     from astrac.source import Source, Span
 
@@ -94,15 +93,13 @@ def members(job: Job, entry: Custom) -> list[int]:
                 continue
             serves = f"{keys.IMPLEMENTATION_KEYS[op.kind]}-custom" == entry.key or op.id == entry.node
             if serves:
-                sizes.add(len(op.group.members) if isinstance(op.group, ListedGroup) else _size(job, op.group))
+                sizes.add(job.machine.npus if _by_dimensions(op.group) else job.size(op.group))
     return sorted(sizes)
 
 
-def _size(job: Job, group: AxisGroup) -> int:
-    """Of a group by dimensions all NPUs: ASTRA-sim does not look at `involved_dim` here."""
-    if group.dimensions is not None:
-        return job.machine.npus
-    return prod(len(group.only) or job.axis(name).size for name in group.axes)
+def _by_dimensions(group: Group) -> bool:
+    """Then all NPUs are members: ASTRA-sim does not look at `involved_dim` here."""
+    return isinstance(group, AxisGroup) and group.dimensions is not None
 
 
 def about_splits(system: Tree, entries: list[Custom]) -> Iterator[Diagnostic]:

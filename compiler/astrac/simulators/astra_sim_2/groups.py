@@ -7,31 +7,14 @@ coordinates in the group's axes are the lowest, and leaders are numbered in asce
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 from astrac.job import AxisGroup, Collective, ListedGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from astrac.job import Axis, Group, Job
-
-
-def members(axis: Callable[[str], Axis], group: AxisGroup, rank: int) -> tuple[int, ...]:
-    """The ranks of a rank's group, ascending; `axis` knows axes by name."""
-    axes = tuple(axis(name) for name in group.axes)
-    base = rank - sum(axis.coordinate(rank) * axis.stride for axis in axes)
-    digits = [
-        [coordinate * axis.stride for coordinate in _coordinates(group, axis)]
-        for axis in sorted(axes, key=lambda axis: -axis.stride)
-    ]
-    return tuple(base + sum(offsets) for offsets in product(*digits))
-
-
-def _coordinates(group: AxisGroup, axis: Axis) -> tuple[int, ...] | range:
-    """Which coordinates of an axis take part; `only` belongs to a group of a single axis."""
-    return tuple(sorted(group.only)) if group.only else range(axis.size)
+    from astrac.job import Group, Job
 
 
 def used(job: Job) -> dict[Group, list[int]]:
@@ -64,7 +47,7 @@ class Numbering:
             return group.id
         if group.dimensions is not None:
             return None
-        return self.leaders[group][_leader(self.job, group, rank)]
+        return self.leaders[group][self.job.leader(group, rank)]
 
 
 def number(job: Job) -> Numbering:
@@ -77,19 +60,11 @@ def number(job: Job) -> Numbering:
         if isinstance(group, ListedGroup) or group.dimensions is not None:
             continue
         of_group = leaders[group] = {}
-        for leader in sorted({_leader(job, group, rank) for rank in _users(job, programs)}):
+        for leader in sorted({job.leader(group, rank) for rank in _users(job, programs)}):
             # The same ranks by another name are the same communicator.
-            of_group[leader] = ids.setdefault(members(job.axis, group, leader), free)
+            of_group[leader] = ids.setdefault(job.members(group, leader), free)
             free = max(free, of_group[leader] + 1)
     return Numbering(job, ids, leaders)
-
-
-def _leader(job: Job, group: AxisGroup, rank: int) -> int:
-    first = min(group.only, default=0)
-    for name in group.axes:
-        axis = job.axis(name)
-        rank += (first - axis.coordinate(rank)) * axis.stride
-    return rank
 
 
 def _users(job: Job, programs: list[int]) -> Iterator[int]:

@@ -5,32 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from astrac.job import Axis, AxisGroup, Box, RankClass
-from astrac.simulators.astra_sim_2.groups import members
+from astrac.job import Axis, AxisGroup, Box, Job, RankClass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from astrac.job import Job, ListedGroup
+    from astrac.job import ListedGroup, Machine
 
 
 @dataclass(frozen=True)
 class Names:
-    """As in a Job, without its programs; `name` is the Job's."""
+    """What a manifest names.
 
-    name: str
-    axes: tuple[Axis, ...]
+    Attributes:
+        job: its name, axes and classes on the machine of the files; it has no programs yet.
+        groups: that its collectives name.
+    """
+
+    job: Job
     groups: tuple[AxisGroup, ...]
-    classes: tuple[RankClass, ...]
     _known: dict[int, AxisGroup | None] = field(default_factory=dict, compare=False)
-
-    def axis(self, name: str) -> Axis:
-        """By name."""
-        return next(axis for axis in self.axes if axis.name == name)
 
     def peer(self, rank: int, peer: int) -> tuple[str, int] | None:
         """The axis and offset from one rank to another, None unless they differ in one axis."""
-        differing = [axis for axis in self.axes if axis.coordinate(rank) != axis.coordinate(peer)]
+        differing = [axis for axis in self.job.axes if axis.coordinate(rank) != axis.coordinate(peer)]
         if len(differing) != 1:
             return None
         axis = differing[0]
@@ -41,7 +39,7 @@ class Names:
         if listed.id not in self._known:
             named = (group for group in self.groups if group.dimensions is None)
             rank = listed.members[0]
-            found = (group for group in named if members(self.axis, group, rank) == listed.members)
+            found = (group for group in named if self.job.members(group, rank) == listed.members)
             self._known[listed.id] = next(found, None)
         return self._known[listed.id]
 
@@ -68,7 +66,7 @@ def _box(box: Box, axes: tuple[Axis, ...]) -> dict[str, tuple[int, ...]]:
     return {axis.name: allowed for axis, allowed in zip(axes, box.coordinates, strict=True) if allowed is not None}
 
 
-def recall(description: Mapping[str, Any], npus: int) -> Names | None:
+def recall(description: Mapping[str, Any], machine: Machine) -> Names | None:
     """The inverse of `describe`, for a description that its schema allows; None when it describes other ranks."""
     axes = tuple(Axis(axis["name"], axis["stride"], axis["size"]) for axis in description["axes"])
     expected = 1
@@ -87,7 +85,7 @@ def recall(description: Mapping[str, Any], npus: int) -> Names | None:
     )
     boxes = [box for members in description["classes"] for box in members["boxes"]]
     named = {name for group in groups for name in group.axes} | {name for box in boxes for name in box}
-    if expected != npus or len(known) < len(axes) or not named <= known:
+    if expected != machine.npus or len(known) < len(axes) or not named <= known:
         return None
     classes = tuple(
         RankClass(
@@ -96,7 +94,7 @@ def recall(description: Mapping[str, Any], npus: int) -> Names | None:
         )
         for members in description["classes"]
     )
-    return Names(description["name"], axes, groups, classes)
+    return Names(Job(description["name"], machine, axes, (), classes), groups)
 
 
 def _coordinates(box: Mapping[str, list[int]], axis: Axis) -> tuple[int, ...] | None:

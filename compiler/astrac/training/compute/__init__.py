@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from astrac.training.compute.profile import Times, missing_times, profile, read_times
 from astrac.training.compute.roofline import roofline
 from astrac.training.compute.slow import slow
-from astrac.training.compute.steer import simulated_time, steer
 from astrac.training.compute.systolic import systolic
 from astrac.training.compute.work import Cost, Work, products
 
@@ -22,9 +21,7 @@ __all__ = [
     "missing_times",
     "products",
     "read_times",
-    "simulated_time",
     "slow",
-    "steer",
 ]
 
 

@@ -36,12 +36,12 @@ def assemble(name: str, machine: Machine, programs: Sequence[Program]) -> Job:
     return Job(name, machine, tuple(axes), tuple(distinct[key] for key in ranks), classes)
 
 
-def assemble_named(names: Names, machine: Machine, programs: Sequence[Program]) -> Job | None:
+def assemble_named(names: Names, programs: Sequence[Program]) -> Job | None:
     """The Job that a manifest names, None when the traces do not do what it says."""
-    job = Job(names.name, machine, names.axes, (), names.classes)
+    job = names.job
     found: dict[int, Program] = {}
     seen: set[int] = set()
-    for members in names.classes:
+    for members in job.classes:
         for rank in job.ranks(members):
             if (
                 rank >= len(programs)

@@ -15,6 +15,8 @@ from astrac.suggest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from astrac.job import Machine
+
 
 @dataclass(frozen=True)
 class Files:
@@ -42,12 +44,12 @@ class Files:
     inside: Path | None = None
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
-    def names(self, npus: int) -> Names | None:
-        """The names in the manifest, when it has any for this many NPUs."""
+    def names(self, machine: Machine) -> Names | None:
+        """The names in the manifest, when it has any for a machine of this many NPUs."""
         job = self.manifest.get("job")
         if job is None or any(conform.violations(dict(self.manifest), "manifest")):
             return None
-        return recall(job, npus)
+        return recall(job, machine)
 
 
 def of_arguments(

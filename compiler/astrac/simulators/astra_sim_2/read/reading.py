@@ -115,11 +115,11 @@ class _Reader:
 
     def job(self, machine: Machine, groups: dict[int, ListedGroup]) -> Job | None:
         """From the traces: by our names where a manifest has them and nobody has edited a trace since."""
-        names = self.files.names(machine.npus)
+        names = self.files.names(machine)
         if names is not None:
             traces = load.traces(self.files, machine, groups, names)
             programs = traces.result.value
-            job = None if programs is None else assemble_named(names, machine, programs)
+            job = None if programs is None else assemble_named(names, programs)
             if job is not None:
                 self.remarks += traces.remarks
                 return job

@@ -21,7 +21,7 @@ from astrac.job import (
 from astrac.simulators.astra_sim_2.schedule.groups import Groups, boxes
 from astrac.simulators.astra_sim_2.schedule.limits import limits
 from astrac.simulators.astra_sim_2.schedule.machine import machine_of
-from astrac.training.compute import steer
+from astrac.simulators.astra_sim_2.schedule.steer import steer
 from astrac.training.plan import Communicate, Computation, Plan, Remote, Step, Transfer
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnostic, diagnostic
@@ -128,20 +127,9 @@ def _algorithm_pointer(spec: Spec) -> str:
 def _group(job: Job, group: AxisGroup, rank: int) -> AxisGroup | ListedGroup:
     """A group as a machine without named axes knows it."""
     if group.dimensions is None:
-        return ListedGroup(1, _members(job, group, rank))
+        return ListedGroup(1, job.members(group, rank))
     names = tuple(f"dim{index}" for index, involved in enumerate(group.dimensions) if involved)
     return AxisGroup(names, (), group.dimensions)
-
-
-def _members(job: Job, group: AxisGroup, rank: int) -> tuple[int, ...]:
-    """The ranks of a rank's group, ascending."""
-    found = [rank]
-    for axis in map(job.axis, group.axes):
-        here = [at * axis.stride for at in (group.only or range(axis.size))]
-        found = [
-            base + offset for base in (one - axis.coordinate(one) * axis.stride for one in found) for offset in here
-        ]
-    return tuple(sorted(found))
 
 
 def _crowded(job: Job, at: At) -> Iterator[Diagnostic]:
@@ -167,7 +155,7 @@ def _flattened(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At
     told: set[AxisGroup] = set()
     for case in cases:
         group = case.group
-        size = prod(len(group.only) or job.axis(name).size for name in group.axes)
+        size = job.size(group)
         if group.dimensions is not None or group in told or size == job.machine.npus:
             continue
         dimensions = [spec.topology.dimensions[index] for index in _touched(group, spec, job)]

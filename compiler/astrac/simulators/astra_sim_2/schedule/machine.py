@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from astrac.job import IMPLEMENTED, Dimension, Kind, Machine, MemoryType, RemoteMemory
+from astrac.job import IMPLEMENTED, NETWORK_GB, Dimension, Kind, Machine, MemoryType, RemoteMemory
 from astrac.simulators.blocks import BY_WORD
 from astrac.training.strategies.placement import npus
 
@@ -60,7 +60,7 @@ def machine_of(spec: Spec) -> Machine:
 
 def _dimension(block: DimensionBlock) -> Dimension:
     """Bandwidth in ASTRA-sim's network "GB", which are 2^30 bytes; latency in ns."""
-    bandwidth = float(Fraction(block.bandwidth) / 2**30)
+    bandwidth = float(Fraction(block.bandwidth) / NETWORK_GB)
     return Dimension(BY_WORD[block.kind].name, block.size, bandwidth, float(Fraction(block.latency) * 10**9))
 
 

@@ -12,7 +12,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from astrac.simulators.astra_sim_2.simulate.network import GIB_PER_NS, Broken
+from astrac.job import bytes_per_ns
+from astrac.simulators.astra_sim_2.simulate.network import Broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +62,7 @@ class _Link:
             return
         self.busy = True
         dimension = self.wires.dimension
-        serialisation = message.size / (dimension.bandwidth * GIB_PER_NS / 1_000_000_000)
+        serialisation = message.size / bytes_per_ns(dimension.bandwidth)
         self.wires.clock.after(int(dimension.latency + serialisation), CongestedWires.hop, self.wires, message)
         self.wires.clock.after(int(serialisation), _Link.free, self)
 

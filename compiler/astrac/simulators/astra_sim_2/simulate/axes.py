@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from astrac.job import AxisGroup, Box, Collective, ListedGroup, Receive, Send
 from astrac.simulators.astra_sim_2.simulate.cast import TAGS, Assembly, Origin, Role
-from astrac.simulators.astra_sim_2.simulate.groups import involved, members
+from astrac.simulators.astra_sim_2.simulate.groups import involved
 from astrac.simulators.astra_sim_2.simulate.network import Broken
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Axes:
 
     def members(self, rank: int, op: Collective) -> tuple[int, ...]:
         """See `Cast`."""
-        return () if involved(op.group) is not None else members(self._job, op.group, rank)
+        return () if involved(op.group) is not None else self._job.members(op.group, rank)
 
     def name(self, rank: int, op: Collective) -> Hashable:
         """See `Cast`: groups along the same axes are alike."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from astrac.job import IMPLEMENTED, Box, Collective, Compute, ListedGroup, Load, Receive, Send, Store
 from astrac.simulators.astra_sim_2.simulate.cast import TAGS, Assembly, Origin, Role
-from astrac.simulators.astra_sim_2.simulate.groups import involved, members, programs_of_ranks
+from astrac.simulators.astra_sim_2.simulate.groups import involved
 from astrac.simulators.astra_sim_2.simulate.members import span, taking_part
 from astrac.simulators.astra_sim_2.simulate.network import Broken
 from astrac.simulators.astra_sim_2.simulate.phases import Family, course
@@ -37,7 +37,7 @@ class Ranks:
     def __init__(self, job: Job, network: Network) -> None:
         self._job = job
         self._network = network
-        self._programs = programs_of_ranks(job)
+        self._programs = job.program_of
         self._numbers: dict[tuple[int, ...], int] = {}
         self._shapes: list[Hashable] = []
         self._places: list[frozenset[int]] = []
@@ -120,7 +120,7 @@ class Ranks:
         if op.kind not in IMPLEMENTED:
             raise Broken(f"{op.kind.name} is not implemented")
         dimensions = involved(op.group)
-        listed = () if dimensions is not None else members(self._job, op.group, rank)
+        listed = () if dimensions is not None else self._job.members(op.group, rank)
         name = (op.kind, op.bytes, op.group, listed[:1])
         if name not in self._ways:
             self._ways[name] = course(self._network, op.kind, op.bytes, dimensions or (), listed)
@@ -187,7 +187,7 @@ class Ranks:
         """See `Cast`; a rank's own node names its group, whoever's node is asked for."""
         if involved(op.group) is not None:
             return ()
-        return members(self._job, self._own(rank, op).group, rank)
+        return self._job.members(self._own(rank, op).group, rank)
 
     def name(self, rank: int, op: Collective) -> Hashable:
         """See `Cast`."""

@@ -12,7 +12,7 @@ from astrac.simulators.astra_sim_2.simulate.colours import Ranks
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
 from astrac.simulators.astra_sim_2.simulate.desk import Script
 from astrac.simulators.astra_sim_2.simulate.everyone import Everyone
-from astrac.simulators.astra_sim_2.simulate.groups import involved, members
+from astrac.simulators.astra_sim_2.simulate.groups import involved
 from astrac.simulators.astra_sim_2.simulate.meetings import Undecided
 from astrac.simulators.astra_sim_2.simulate.members import EVENTS_A_MESSAGE, messages
 from astrac.simulators.astra_sim_2.simulate.network import Broken, Network, TooMuch
@@ -99,7 +99,7 @@ def _events(job: Job, network: Network) -> int:
             (op.kind, op.bytes, op.group) for op in program.ops if isinstance(op, Collective) and op.kind in IMPLEMENTED
         )
         for (kind, size, group), count in sorts.items():
-            listed = () if involved(group) is not None else members(job, group, rank)
+            listed = () if involved(group) is not None else job.members(group, rank)
             way = course(network, kind, size, involved(group) or (), listed)
             events += count * messages(way) * EVENTS_A_MESSAGE
         total += events * sum(1 for _ in job.ranks(ranks))

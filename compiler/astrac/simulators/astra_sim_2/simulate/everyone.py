@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from astrac.job import Box, Collective, Load, MemoryType, Receive, Send, Store
 from astrac.simulators.astra_sim_2.simulate.clock import Clock
 from astrac.simulators.astra_sim_2.simulate.desk import Desk, Script
-from astrac.simulators.astra_sim_2.simulate.groups import involved, members, programs_of_ranks
+from astrac.simulators.astra_sim_2.simulate.groups import involved
 from astrac.simulators.astra_sim_2.simulate.messages import FreeWires, Post
 from astrac.simulators.astra_sim_2.simulate.network import FREED_REQUEST, Broken, Network
 from astrac.simulators.astra_sim_2.simulate.phases import course, startup
@@ -113,9 +113,7 @@ class Everyone:
             Store: self._remote,
         }
         scripts = [Script(program) for program in job.programs]
-        self.ranks = [
-            _Rank(self, number, program, scripts[program]) for number, program in enumerate(programs_of_ranks(job))
-        ]
+        self.ranks = [_Rank(self, number, program, scripts[program]) for number, program in enumerate(job.program_of)]
 
     def play(self) -> None:
         """To the end.
@@ -182,7 +180,7 @@ class Everyone:
 
     def _collective(self, rank: _Rank, number: int, op: Collective) -> None:
         dimensions = involved(op.group)
-        listed = () if dimensions is not None else members(self.job, op.group, rank.number)
+        listed = () if dimensions is not None else self.job.members(op.group, rank.number)
         if listed and rank.number not in listed:
             reason = f"collective {op.id} is issued by rank {rank.number}, which is not in its group"
             raise Broken(reason, rank=rank.number)

@@ -16,9 +16,6 @@ from astrac.simulators.results import Cause, Failure, Outcome
 if TYPE_CHECKING:
     from astrac.job import Machine
 
-GIB_PER_NS = 1 << 30
-"""Bytes in the network's "GB"; the local and the remote memory use 1e9."""
-
 GROUP_ENDPOINT_DELAY = 10
 """ns; a communicator group pays this whatever `endpoint-delay` says."""
 
@@ -91,7 +88,7 @@ class Network:
 
     @cached_property
     def _bytes_per_ns(self) -> tuple[float, ...]:
-        return tuple(dimension.bandwidth * GIB_PER_NS / 1_000_000_000 for dimension in self.machine.dimensions)
+        return tuple(map(self.machine.bytes_per_ns, range(len(self.sizes))))
 
     @cached_property
     def _reduction_bytes_per_second(self) -> float:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING
 
-from astrac.job import Collective, Compute, Kind, Load, MemoryType, Store
+from astrac.job import Collective, Compute, Kind, Load, MemoryType, Store, roofline_ns
 from astrac.simulators.astra_sim_2.simulate.network import Broken, whole
 
 if TYPE_CHECKING:
@@ -23,22 +22,20 @@ def replayed(op: Op) -> int:
 def compute_time(machine: Machine, op: Compute) -> int | None:
     """Nanoseconds of a compute node; None for one that the simulator skips (roofline without bytes), waking no child.
 
-    Roofline: `perf = min(bandwidth x ops / size, peak)`, `floor(ops / perf x 1e9)`.
+    In roofline mode it is `job.roofline_ns`, cut off to whole ns.
     """
     if not machine.roofline or op.host:
         return replayed(op)
     if op.tensor_size == 0:
         return None
-    bandwidth = (machine.local_mem_bandwidth or 0.0) * 1_000_000_000
-    peak = (machine.peak_performance or 0.0) * 1_000_000_000_000
-    if not bandwidth or not peak:
+    peak, bandwidth = machine.peak_performance, machine.local_mem_bandwidth
+    if not peak or not bandwidth:
         raise Broken("roofline-enabled needs both peak-perf and local-mem-bw: compute would last 0 ns or abort")
     if op.num_ops < 0 or op.tensor_size < 0:
         raise Broken(f"node {op.id} has {op.num_ops} operations on {op.tensor_size} bytes")
     if op.num_ops == 0:
         raise Broken(f"node {op.id} has 0 operations: its roofline time is not a number (2^63 cycles)")
-    performance = min(bandwidth * (op.num_ops / op.tensor_size), peak)
-    return whole(op.num_ops / performance * 1e9) if performance else whole(inf)
+    return whole(roofline_ns(op.num_ops, op.tensor_size, peak, bandwidth))
 
 
 def memory_time(machine: Machine, size: int) -> int:

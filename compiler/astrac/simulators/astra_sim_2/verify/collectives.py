@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
-from astrac.job import IMPLEMENTED, AxisGroup, Collective, Kind, ListedGroup
+from astrac.job import IMPLEMENTED, AxisGroup, Collective, Kind
 from astrac.simulators.astra_sim_2.simulate.network import GROUP_ENDPOINT_DELAY
 from astrac.simulators.astra_sim_2.verify.evidence import node, programs_of
 
@@ -127,14 +127,9 @@ def _at_work(evidence: Evidence, use: Use, words: tuple[str, ...]) -> Iterator[t
 
 def _listed(evidence: Evidence, use: Use) -> int | None:
     """How many NPUs a communicator group has that does not name all of them."""
-    if isinstance(use.op.group, ListedGroup):
-        count = len(use.op.group.members)
-    elif use.op.group.dimensions is None:
-        count = 1
-        for name in use.op.group.axes:
-            count *= len(use.op.group.only) or evidence.job.axis(name).size
-    else:
+    if isinstance(use.op.group, AxisGroup) and use.op.group.dimensions is not None:
         return None
+    count = evidence.job.size(use.op.group)
     return None if count == evidence.job.machine.npus else count
 
 

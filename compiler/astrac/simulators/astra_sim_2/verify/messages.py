@@ -49,7 +49,7 @@ def messages(evidence: Evidence) -> Iterator[Diagnostic]:
         return
     refused = list(_aborting(evidence, talk))
     yield from refused
-    if refused or sum(len(talk[number]) for _, number in _ranks(evidence.job)) > MAX_WORK:
+    if refused or sum(len(talk[number]) for number in evidence.job.program_of) > MAX_WORK:
         return
     yield from _aliases(evidence, talk)
     ends = _ends(evidence.job, talk)
@@ -70,10 +70,6 @@ def _talk(evidence: Evidence) -> dict[int, list[Send | Receive]]:
     }
 
 
-def _ranks(job: Job) -> list[tuple[int, int]]:
-    return [(rank, members.program) for members in job.classes for rank in job.ranks(members)]
-
-
 def _aborting(evidence: Evidence, talk: dict[int, list[Send | Receive]]) -> Iterator[Diagnostic]:
     for number, ops in talk.items():
         for op in ops:
@@ -92,7 +88,7 @@ def _ends(job: Job, talk: dict[int, list[Send | Receive]]) -> _Ends:
     received: dict[_Message, list[Receive]] = {}
     axes = {axis.name: axis for axis in (*job.axes, job.axis("rank"))}
     alike = {number: _alike(ops) for number, ops in talk.items()}
-    for rank, number in _ranks(job):
+    for rank, number in enumerate(job.program_of):
         for (kind, axis, offset, tag, size), ops in alike[number].items():
             peer = axes[axis].peer(rank, offset)
             if kind is Send:
@@ -159,8 +155,7 @@ def _corners(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
     crossing = 0
     first = None
     for message in ends.sent:
-        stride = differing = 1
-        differing = 0
+        stride, differing = 1, 0
         for size in sizes:
             differing += message.source // stride % size != message.destination // stride % size
             stride *= size

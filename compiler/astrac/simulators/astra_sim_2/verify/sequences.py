@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import prod
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Label, diagnostic
@@ -35,9 +34,9 @@ def sequences(evidence: Evidence) -> Iterator[Diagnostic]:
     told: set[tuple[Group, int, int]] = set()
     first: dict[tuple[Group, int], tuple[int, int]] = {}
     members: Counter[tuple[Group, int]] = Counter()
-    for rank, program in _programs(job):
+    for rank, program in enumerate(job.program_of):
         for group, mine in issued[program].items():
-            instance = _instance(job, group, rank)
+            instance = group, job.leader(group, rank)
             members[instance] += 1
             leader, other = first.setdefault(instance, (rank, program))
             theirs = issued[other].get(group, [])
@@ -58,26 +57,6 @@ def _by_group(ops: tuple[object, ...]) -> dict[Group, list[Collective]]:
         if isinstance(op, Collective) and op.kind is not Kind.BROADCAST:
             found.setdefault(op.group, []).append(op)
     return found
-
-
-def _programs(job: Job) -> list[tuple[int, int]]:
-    """Every rank with its program, ascending."""
-    return sorted((rank, members.program) for members in job.classes for rank in job.ranks(members))
-
-
-def _instance(job: Job, group: Group, rank: int) -> tuple[Group, int]:
-    """Names the group of a rank among those that one Group of a Job stands for."""
-    if isinstance(group, ListedGroup):
-        return group, 0
-    if group.dimensions is None:
-        axes = [job.axis(name) for name in group.axes]
-        return group, rank - sum(axis.coordinate(rank) * axis.stride for axis in axes)
-    stride, base = 1, rank
-    for dimension, involved in zip(job.machine.dimensions, group.dimensions, strict=True):
-        if involved:
-            base -= rank // stride % dimension.size * stride
-        stride *= dimension.size
-    return group, base
 
 
 def _difference(rank: int, theirs: list[Collective], other: int, mine: list[Collective]) -> str | None:
@@ -110,12 +89,12 @@ def _absent(
     """Members of a group that issue nothing in it; told once."""
     job = evidence.job
     for (group, lowest), (leader, program) in first.items():
-        if members[group, lowest] == _size(job, group) or _said_otherwise(job, group, issued):
+        if members[group, lowest] == job.size(group) or _said_otherwise(job, group, issued):
             continue
         rank = next(
             other
-            for other, another in _programs(job)
-            if group not in issued[another] and _instance(job, group, other) == (group, lowest)
+            for other, another in enumerate(job.program_of)
+            if group not in issued[another] and job.leader(group, other) == lowest
         )
         waits = f"rank {leader} waits in {node(issued[program][group][0])}"
         name = f"group {group.id}" if isinstance(group, ListedGroup) else "the group"
@@ -124,16 +103,8 @@ def _absent(
         return
 
 
-def _size(job: Job, group: Group) -> int:
-    if isinstance(group, ListedGroup):
-        return len(group.members)
-    if group.dimensions is None:
-        return prod(len(group.only) or job.axis(name).size for name in group.axes)
-    return prod(dimension.size for dimension, on in zip(job.machine.dimensions, group.dimensions, strict=True) if on)
-
-
 def _said_otherwise(job: Job, group: Group, issued: dict[int, dict[Group, list[Collective]]]) -> bool:
     """Whether others speak of the same ranks in another way: a play tells whether they meet."""
-    return _size(job, group) == job.machine.npus and any(
-        other != group and _size(job, other) == job.machine.npus for groups in issued.values() for other in groups
+    return job.size(group) == job.machine.npus and any(
+        other != group and job.size(other) == job.machine.npus for groups in issued.values() for other in groups
     )

@@ -5,29 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from astrac.job import roofline_ns
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LARGEST = 2**63 - 1
 """An int64 attribute of a Chakra node."""
-
-
-def simulated_time(num_ops: int, tensor_size: int, peak_tflops: float, local_mem_gb: float) -> int:
-    """Nanoseconds that ASTRA-sim 2.x gives a compute node in roofline mode, in its doubles and its order of operations.
-
-    `Sys::initialize_sys` scales both numbers once, `Roofline::get_perf` takes min(bandwidth x intensity, peak), and
-    `Workload::issue_comp` cuts `ops / perf * 1e9` off to an integer.
-
-    Args:
-        num_ops: FLOPs, at least 1.
-        tensor_size: bytes, at least 1.
-        peak_tflops: `peak-perf` of system.json, 1e12 FLOP/s.
-        local_mem_gb: `local-mem-bw` of system.json, 1e9 bytes per second.
-    """
-    operations = float(num_ops)
-    intensity = operations / float(tensor_size)
-    performance = min(local_mem_gb * 1e9 * intensity, peak_tflops * 1e12)
-    return int(operations / performance * 1e9)
 
 
 def steer(time: int, flops: int, bytes_: int, peak_tflops: float, local_mem_gb: float) -> tuple[int, int] | None:
@@ -40,8 +24,8 @@ def steer(time: int, flops: int, bytes_: int, peak_tflops: float, local_mem_gb: 
         time: whole ns, at least 1.
         flops: the node's FLOPs.
         bytes_: the bytes that it moves.
-        peak_tflops: as in `simulated_time`.
-        local_mem_gb: as in `simulated_time`.
+        peak_tflops: `peak-perf` of system.json, 1e12 FLOP/s.
+        local_mem_gb: `local-mem-bw` of system.json, 1e9 bytes per second.
 
     Returns:
         None when no such numbers exist: at fewer than 2 GFLOP/s or 1 GB/s, where whole operations are too coarse, and
@@ -53,7 +37,7 @@ def steer(time: int, flops: int, bytes_: int, peak_tflops: float, local_mem_gb: 
         if (
             0 < num_ops <= LARGEST
             and 0 < tensor_size <= LARGEST
-            and simulated_time(num_ops, tensor_size, peak_tflops, local_mem_gb) == time
+            and int(roofline_ns(num_ops, tensor_size, peak_tflops, local_mem_gb)) == time
         ):
             return num_ops, tensor_size
     return None
