@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
 
-from astrac.training.plan import Communicate, Phase, Transfer
+from astrac.api.modelling import layers_of_spec
+from astrac.models.table import render
+from astrac.training.plan import Communicate, Computation, Phase, Transfer
 from lowered import codes, parallelism, planned, spec, topology, traffic
 
 GPT3 = (
     "model gpt3 {{ transformer {{ layers: {layers}, hidden: 12_288, heads: 96, sequence: 2048, vocabulary: 51_200 }} }}"
 )
+BACKWARD = (Phase.INPUT_GRADIENT, Phase.WEIGHT_GRADIENT)
 ROOMY = "hardware gpu from h100_sxm { memory { allow_overflow: true } }"
 
 
@@ -177,3 +181,35 @@ def test_traffic_is_what_the_estimate_counts():
     result = planned(gpt3(tensor="degree: 8", data="degree: 2"))
     sent = sum(traffic(result.plan.duties[0].steps).values())
     assert sent == sum(row.bytes for row in result.estimate.traffic)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        'model m { onnx: "zoo:resnet50" }',
+        "model m { transformer { layers: 1, hidden: 64, heads: 4, sequence: 32, vocabulary: 100 } }",
+    ],
+    ids=["resnet50", "transformer"],
+)
+def test_layers_tells_the_bytes_that_build_prices(model):
+    # One formula for both: e.g. a Relu's input gradient reads its input and the output's gradient and writes a third.
+    text = spec(
+        topology=topology(2),
+        model=model,
+        parallelism=parallelism(data="degree: 2"),
+        training="training { global_batch: 2, micro_batch: 1, precision: bf16 }",
+    )
+    priced = {
+        (step.layer, step.phase.value): step.action.bytes
+        for step in planned(text).plan.duties[0].steps
+        if isinstance(step.action, Computation) and step.phase in (Phase.FORWARD, *BACKWARD)
+    }
+    layered = layers_of_spec("test.astra", text.encode()).value
+    told = {
+        (row["layer"], phase): size
+        for row in json.loads(render(layered.model, "json", all_rows=True, widths=layered.widths))["layers"]
+        for phase, size in row["bytes_moved"].items()
+    }
+    assert {key: size for key, size in told.items() if size} == priced
+    relu = told.get(("conv1_relu", "input_gradient"))
+    assert relu in (None, 3 * 2 * 64 * 112 * 112)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 BITS: dict[str, int] = {
     "float64": 64, "float32": 32, "tfloat32": 32, "float16": 16, "bfloat16": 16, "float8": 8,
@@ -177,6 +177,39 @@ class Layer:
         if not self.input_gradient:
             return 0
         return 2 * self.macs if self.activation_product else self.macs
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it is a product with a weight, whose input gradient does not depend on the input."""
+        return self.weight is not None and self.macs > 0
+
+
+class Traffic(NamedTuple):
+    """Bytes that a layer reads and writes in each phase of a training step, on its way through device memory."""
+
+    forward: int
+    input_gradient: int
+    weight_gradient: int
+
+
+def traffic(layer: Layer, inputs: int, outputs: int, output_gradients: int, weights: int, gradients: int) -> Traffic:
+    """What a layer moves in each phase: the one formula, for a whole layer and for a rank's part of one.
+
+    Forward reads inputs and weights and writes outputs. The input gradient reads weights and the output's gradient,
+    writes the input's, and reads the inputs again where the derivative depends on them (anything but a linear layer).
+    The weight gradient reads inputs and the output's gradient and writes the weight's.
+
+    Args:
+        layer: whose kind decides what is read again.
+        inputs: bytes of the activations that it reads; as many are written as their gradient.
+        outputs: bytes of the activations that it writes; as many are read as their gradient.
+        output_gradients: bytes of the output's gradient that the weight gradient reads.
+        weights: bytes of the trained tensors that a pass touches.
+        gradients: bytes of their gradients.
+    """
+    forward = inputs + weights + outputs
+    again = 0 if layer.is_linear else inputs
+    return Traffic(forward, forward + again, inputs + output_gradients + gradients)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import json
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from astrac.models.model import Layer, Model, stored_bytes
+from astrac.models.model import Layer, Model, stored_bytes, traffic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -125,8 +125,9 @@ def record(
     """The row as JSON has it: the columns, then tensors, work, traffic and edges."""
     first = dict(zip(COLUMNS, cells(layer, weights_only=weights_only), strict=True))
     read, written = (_activation_bytes(layer, count, widths) for count in (layer.input_elements, layer.output_elements))
-    weight = _weight_traffic(layer, None if widths is None else widths.weights)
-    gradient = _weight_traffic(layer, None if widths is None else widths.gradients)
+    weights = _weight_bytes(layer, None if widths is None else widths.weights)
+    gradients = _weight_bytes(layer, None if widths is None else widths.gradients)
+    moved = traffic(layer, read, written, written, weights, gradients)
     trains = layer.trainable and (layer.weight is not None or layer.bias is not None)
     return {
         **first,
@@ -144,9 +145,9 @@ def record(
         "vector_flops": layer.vector_flops,
         "matmuls": [list(matmul) for matmul in layer.matmuls],
         "bytes_moved": {
-            "forward": read + weight + written,
-            "input_gradient": written + weight + read if layer.input_gradient else 0,
-            "weight_gradient": read + written + gradient if trains else 0,
+            "forward": moved.forward,
+            "input_gradient": moved.input_gradient if layer.input_gradient else 0,
+            "weight_gradient": moved.weight_gradient if trains else 0,
         },
         "activation_type": layer.data_type,
         "input_elements": layer.input_elements,
@@ -163,13 +164,14 @@ def _activation_bytes(layer: Layer, elements: int, widths: ElementBytes | None) 
     return stored_bytes(elements, layer.data_type) if widths is None else elements * widths.activations
 
 
-def _weight_traffic(layer: Layer, width: int | None) -> int:
+def _weight_bytes(layer: Layer, width: int | None) -> int:
     """Bytes of trained tensors that one pass reads or writes: of a table only the rows that it selects."""
     tensors = [tensor for tensor in (layer.weight, layer.bias, *layer.others) if tensor is not None]
+    rows = 0
     if layer.weight_reads is not None and layer.weight is not None:
-        stored = stored_bytes(layer.weight_reads, layer.weight.dtype)
-        return stored if width is None else layer.weight_reads * width
-    return sum(tensor.bytes if width is None else tensor.elements * width for tensor in tensors)
+        tensors.remove(layer.weight)
+        rows = stored_bytes(layer.weight_reads, layer.weight.dtype) if width is None else layer.weight_reads * width
+    return rows + sum(tensor.bytes if width is None else tensor.elements * width for tensor in tensors)
 
 
 def totals(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from astrac.models.model import Layer, Role
+from astrac.models.model import Layer, Role, traffic
 from astrac.training.compute.work import Work, products
 from astrac.training.plan import Phase
 from astrac.training.strategies import context, expert, tensor
@@ -84,26 +84,23 @@ def phases(piece: Part) -> tuple[Phase, ...]:
 
 
 def work(piece: Part, phase: Phase, setting: Setting) -> Work:
-    """FLOPs, bytes and products of one part in one phase.
+    """FLOPs, bytes and products of one part in one phase; recomputation costs what forward does.
 
-    Forward reads weights and inputs and writes outputs. The input gradient reads weights and the output's gradient,
-    writes the input's, and reads the inputs again where the derivative depends on them (anything but a linear layer).
-    The weight gradient reads inputs and the output's gradient and writes the weight's. A layer without products spends
-    a multiply and an add an element on its weight gradient.
+    The input gradient of a layer without products costs what forward does; its weight gradient costs a multiply and an
+    add an element of the output's gradient. Bytes are those of `traffic`.
     """
     layer, wide = piece.layer, setting.widths
-    activations = (piece.inputs + piece.outputs) * wide.activations
-    weights = (piece.weight_reads + piece.bias) * wide.weights
-    linear = layer.weight is not None and layer.macs > 0
+    moved = traffic(
+        layer,
+        piece.inputs * wide.activations,
+        piece.outputs * wide.activations,
+        piece.output_gradients * wide.activations,
+        (piece.weight_reads + piece.bias) * wide.weights,
+        (piece.weight_reads + piece.bias) * wide.gradients,
+    )
+    flops, size = 2 * piece.macs + piece.vector_flops, moved.forward
     if phase is Phase.INPUT_GRADIENT:
-        products_of = 4 if layer.activation_product else 2
-        again = 0 if linear else piece.inputs * wide.activations
-        flops, moved = products_of * piece.macs + piece.vector_flops, activations + weights + again
+        flops, size = flops + (2 * piece.macs if layer.activation_product else 0), moved.input_gradient
     elif phase is Phase.WEIGHT_GRADIENT:
-        flops = 2 * piece.macs if piece.macs else 2 * piece.output_gradients
-        moved = (piece.inputs + piece.output_gradients) * wide.activations
-        moved += (piece.weight_reads + piece.bias) * wide.gradients
-    else:
-        flops, moved = 2 * piece.macs + piece.vector_flops, activations + weights
-    matmuls = products(layer, piece.matmuls, phase.value)
-    return Work(flops, moved, matmuls, layer.name, phase.value, piece.precision)
+        flops, size = 2 * (piece.macs or piece.output_gradients), moved.weight_gradient
+    return Work(flops, size, products(layer, piece.matmuls, phase.value), layer.name, phase.value, piece.precision)
