@@ -224,6 +224,7 @@ def test_44_the_size_of_an_all_gather_is_the_share(kind, size, cycles):
         ({"tensor": "degree: 4, sequence_parallel: true", "data": "degree: 2"}, {}, "true"),
         ({"pipeline": "degree: 2", "data": "degree: 4"}, {}, "pipeline"),
         ({"data": "shard: optimizer"}, {}, "optimizer"),
+        ({"data": "overlap: false"}, {}, "false"),
         ({"data": ""}, {"recompute": "full"}, "full"),
         ({"data": ""}, {"pass": "forward"}, "forward"),
     ],

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
+from astrac.diagnostics import Diagnosed, Result, diagnostic
+from astrac.simulators.astra_sim_1.can_say import HINT, can_say
 from astrac.simulators.astra_sim_1.derive import derive_network, derive_system
 from astrac.simulators.astra_sim_1.job import LayerRow, Policy, TextJob, TextWorkload, Work
 from astrac.training.plan import Communicate, Computation, Phase
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     At = Callable[[str], Span]
 
 
-_HINT = "the traces of `--target astra-sim-2` say it"
-
-
 def translate(plan: Plan, machine: Machine, at: At) -> Result[TextJob]:
     """The text job of a plan; times in cycles of 1 ns, steps as passes.
 
@@ -40,6 +38,9 @@ def translate(plan: Plan, machine: Machine, at: At) -> Result[TextJob]:
     Returns:
         AS710 with what no policy can say, at the block that says it.
     """
+    unsaid = can_say(plan, at)
+    if unsaid:
+        return Result(None, unsaid)
     try:
         workload, passes = _micro(plan) if plan.spec.model.collective is not None else _training(plan, at)
     except Diagnosed as found:
@@ -59,9 +60,6 @@ def _micro(plan: Plan) -> tuple[TextWorkload, int]:
 def _training(plan: Plan, at: At) -> tuple[TextWorkload, int]:
     training = plan.spec.training
     assert training is not None
-    problem = _unsayable(plan, at)
-    if problem is not None:
-        raise Diagnosed(problem)
     policy = _policy(plan, at)
     rows = _rows(plan, apart=policy is not Policy.DATA)
     steps = [step for step in plan.duties[0].steps if step.iteration == 0]
@@ -76,44 +74,6 @@ def _training(plan: Plan, at: At) -> tuple[TextWorkload, int]:
         spent = sum(step.action.time for step in steps if _updates(step) and isinstance(step.action, Computation))
         layers.insert(0, LayerRow("optimizer", weight_gradient=Work(spent)))
     return TextWorkload(policy, tuple(layers)), training.steps
-
-
-def _unsayable(plan: Plan, at: At) -> Diagnostic | None:
-    """The first thing that no policy has words for."""
-    spec, training = plan.spec, plan.spec.training
-    assert training is not None
-    for index, axis in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
-        where = f"/parallelism/axes/{index}"
-        if plan.degree(axis.kind) > 1 and axis.kind not in ("data", "tensor"):
-            return diagnostic(
-                "AS710",
-                f"ASTRA-sim 1.0 has no policy for a `{axis.kind}` axis: it needs traces",
-                at(where),
-                hints=(_HINT,),
-            )
-        if axis.kind == "data" and axis.shard != "none":
-            return diagnostic(
-                "AS710", f"ASTRA-sim 1.0 has no policy for `shard: {axis.shard}`", at(f"{where}/shard"), hints=(_HINT,)
-            )
-        if axis.kind == "tensor" and axis.sequence_parallel and plan.degree("tensor") > 1:
-            return diagnostic(
-                "AS710",
-                "ASTRA-sim 1.0 has no policy for sequence parallelism",
-                at(f"{where}/sequence_parallel"),
-                hints=(_HINT,),
-            )
-    checks = (
-        (plan.micro_batches > 1, f"{plan.micro_batches} micro-batches", "/training"),
-        (training.pass_ == "forward", "`pass: forward`", "/training/pass"),
-        (training.recompute != "none", f"`recompute: {training.recompute}`", "/training/recompute"),
-        (any(step.phase is Phase.RECOMPUTE for step in plan.duties[0].steps), "recomputed layers", "/model/layers"),
-        (spec.memory_pool is not None, "a memory pool", "/memory_pool"),
-        (spec.hardware.slow is not None, "stragglers", "/hardware/slow"),
-    )
-    for found, what, where in checks:
-        if found:
-            return diagnostic("AS710", f"ASTRA-sim 1.0 has no policy for {what}", at(where), hints=(_HINT,))
-    return None
 
 
 def _policy(plan: Plan, at: At) -> Policy:
@@ -200,7 +160,7 @@ def _fill(steps: Sequence[Step], rows: dict[str, _Row], at: At, *, updates: bool
             if kind is not step.action.kind:
                 words = " and ".join(sorted(word.name.lower() for word in (kind, step.action.kind)))
                 message = f"ASTRA-sim 1.0 has one collective a column, `{row.name}` needs {words}"
-                raise Diagnosed(diagnostic("AS710", message, at("/parallelism"), hints=(_HINT,)))
+                raise Diagnosed(diagnostic("AS710", message, at("/parallelism"), hints=(HINT,)))
             row.sent[column] = (kind, size + step.action.bytes)
 
 

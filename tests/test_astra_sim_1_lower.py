@@ -1,0 +1,125 @@
+"""What ASTRA-sim 1.0 can say of a plan, and what it is told."""
+
+from dataclasses import fields, is_dataclass, replace
+
+import pytest
+
+from astrac import spec as blocks
+from astrac.simulators.astra_sim_1 import can_say as sayable
+from astrac.simulators.astra_sim_1.can_say import SAYABLE, STEPS, Sayable, can_say
+from astrac.training.plan import Communicate, Computation, Phase, Remote, Transfer
+from lowered import parallelism, planned, spec, topology
+
+MODEL = "model m { transformer { layers: 2, hidden: 64, heads: 8, sequence: 32, vocabulary: 512 } }"
+BLOCKS = [block for block in vars(blocks).values() if is_dataclass(block)]
+
+
+def plan_of(batch=8, **axes):
+    training = f"training {{ global_batch: {batch}, precision: bf16 }}"
+    text = spec(topology=topology(8, kind="ring"), model=MODEL, parallelism=parallelism(**axes), training=training)
+    return planned(text).plan
+
+
+def unsaid(plan):
+    """What is told, and the pointer it is told at."""
+    pointers = []
+    found = can_say(plan, pointers.append)
+    return [(finding.message, pointer) for finding, pointer in zip(found, pointers, strict=True)]
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.__name__)
+def test_every_field_of_a_spec_is_stated_or_refused(block):
+    assert block in SAYABLE, (
+        f"can_say.SAYABLE has no row for `{block.__name__}`: state what ASTRA-sim 1.0 can say of it, or None if nothing"
+    )
+    row = SAYABLE[block]
+    if row is None:
+        return
+    names = {field.name for field in fields(block)}
+    stated = row.anything | set(row.values)
+    assert not names - stated, (
+        f"the row of `{block.__name__}` in can_say.SAYABLE does not say what 1.0 can say of {sorted(names - stated)}"
+    )
+    assert not stated - names, f"`{block.__name__}` has no fields {sorted(stated - names)}"
+    assert not row.anything & set(row.values)
+
+
+def test_values_that_are_stated_are_values_of_the_schema():
+    """Of words that the language has: a misspelt one would refuse what can be said."""
+    for block, row in SAYABLE.items():
+        for name, values in ({} if row is None else row.values).items():
+            hint = block.__annotations__[name].replace('"', "'")
+            assert all(value is None or isinstance(value, bool) or f"'{value}'" in hint for value in values), name
+
+
+def test_a_key_that_is_not_stated_is_refused_at_its_place(monkeypatch):
+    row = SAYABLE[blocks.Data]
+    monkeypatch.setitem(SAYABLE, blocks.Data, Sayable(row.anything - {"prefetch"}, row.values))
+    assert unsaid(plan_of(data="")) == [
+        ("ASTRA-sim 1.0 has no policy for `prefetch: 1`", "/parallelism/axes/0/prefetch")
+    ]
+
+
+def test_a_value_that_is_not_stated_is_refused_at_its_place(monkeypatch):
+    row = SAYABLE[blocks.Dimension]
+    monkeypatch.setitem(SAYABLE, blocks.Dimension, Sayable(row.anything, {"kind": ("switch",)}))
+    assert unsaid(plan_of(data="")) == [("ASTRA-sim 1.0 has no policy for `kind: ring`", "/topology/dimensions/0/kind")]
+
+
+def test_a_block_that_is_not_stated_is_refused(monkeypatch):
+    monkeypatch.setitem(SAYABLE, blocks.Tensor, None)
+    assert unsaid(plan_of(1, tensor="degree: 8")) == [
+        ("ASTRA-sim 1.0 has no policy for a `tensor` axis: it needs traces", "/parallelism/axes/0")
+    ]
+
+
+def test_reductions_that_wait_for_the_end_of_backward_have_no_policy():
+    assert unsaid(plan_of(data="overlap: false")) == [
+        ("ASTRA-sim 1.0 has no policy for `overlap: false`", "/parallelism/axes/0/overlap")
+    ]
+    assert unsaid(plan_of(data="overlap: true")) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"action": Remote(8, store=True)}, "a `remote` step in the {phase} of `{layer}`"),
+        ({"action": Transfer("data", 1, 8, 1, send=True)}, "a `transfer` step in the {phase} of `{layer}`"),
+        ({"phase": Phase.RECOMPUTE}, "recomputed layers"),
+    ],
+)
+@pytest.mark.parametrize("phase", [phase for phase, action in STEPS if action is Computation])
+def test_a_step_that_no_row_has_is_refused(phase, change, message):
+    plan = plan_of(data="")
+    duty = plan.duties[0]
+    at = next(at for at, step in enumerate(duty.steps) if step.phase is phase)
+    step = duty.steps[at]
+    steps = (*duty.steps[:at], replace(step, **change), *duty.steps[at + 1 :])
+    told = message.format(phase=phase.value.replace("_", " "), layer=step.layer)
+    ((found, _),) = unsaid(replace(plan, duties=(replace(duty, steps=steps),)))
+    assert found == f"ASTRA-sim 1.0 has no policy for {told}"
+
+
+@pytest.mark.parametrize("change", [{"axes": ("tensor",)}, {"axes": ("data", "context")}, {"only": (0,)}])
+def test_a_collective_over_other_ranks_is_refused(change):
+    plan = plan_of(data="")
+    duty = plan.duties[0]
+    steps = tuple(
+        replace(step, action=replace(step.action, **change)) if isinstance(step.action, Communicate) else step
+        for step in duty.steps
+    )
+    ((found, pointer),) = unsaid(replace(plan, duties=(replace(duty, steps=steps),)))
+    assert found.startswith("ASTRA-sim 1.0 has no policy for a collective over `")
+    assert pointer == "/parallelism"
+
+
+def test_ranks_of_two_kinds_are_refused():
+    plan = plan_of(data="")
+    assert unsaid(replace(plan, duties=plan.duties * 2)) == [
+        ("ASTRA-sim 1.0 has no policy for ranks that run different steps", "/parallelism")
+    ]
+
+
+def test_every_word_is_of_a_field_that_can_be_refused():
+    for block, name in sayable.WORDS:
+        assert name in SAYABLE[block].values
