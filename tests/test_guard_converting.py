@@ -9,7 +9,7 @@ import guard_inputs
 from astrac.api import compiling, converting, guarding
 from astrac.cli import main
 from astrac.diagnostics import has_errors
-from astrac.simulators.astra_sim_2.read import read
+from astrac.simulators.astra_sim_2.read.folder import read
 from simulator_1 import INPUTS
 
 NETWORK = "topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ 50.0, 25.0 ]\nlatency: [ 500.0, 936.25 ]\n"

@@ -13,8 +13,8 @@ from astrac.api import bundles, guarding, kinds
 from astrac.codes import CODES
 from astrac.diagnostics import has_errors
 from astrac.render import render
+from astrac.simulators.astra_sim_2.check.evidence import BACKENDS
 from astrac.simulators.astra_sim_2.transcript import from_lines
-from astrac.simulators.astra_sim_2.verify import BACKENDS
 from astrac.simulators.recognise import KINDS, recognise
 from astrac.simulators.survey import Bundle
 from simulator_1 import BAD, INPUTS, bad_texts, examine

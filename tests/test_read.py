@@ -24,7 +24,8 @@ from astrac.job import (
     RemoteMemory,
     Send,
 )
-from astrac.simulators.astra_sim_2.read import of_arguments, read
+from astrac.simulators.astra_sim_2.read.files import of_arguments
+from astrac.simulators.astra_sim_2.read.folder import read
 from astrac.simulators.astra_sim_2.transcript import from_lines
 
 NETWORK = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n"

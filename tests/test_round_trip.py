@@ -23,7 +23,7 @@ from astrac.job import (
     Send,
     Store,
 )
-from astrac.simulators.astra_sim_2.read import read
+from astrac.simulators.astra_sim_2.read.folder import read
 
 COUNTS = st.integers(0, 2**62)
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=6)

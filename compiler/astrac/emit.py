@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from astrac.bundle import MANIFEST, Bundle, json_text, text_artifact
 from astrac.diagnostics import Diagnosed, Result, diagnostic
-from astrac.job import AxisGroup, Collective
 from astrac.simulators import conform, writer
-from astrac.simulators.astra_sim_2.names import describe
+from astrac.simulators.astra_sim_2.simulator import describe
 from astrac.version import __version__
 
 if TYPE_CHECKING:
@@ -59,21 +58,9 @@ def emit(
         **({} if spec is None else {"spec": spec}),
         "inputs": [{"name": name, "digest": digest} for name, digest in sorted(inputs)],
         "commands": {target: target_writer.command(value) for target, (target_writer, value) in wanted.items()},
-        **({} if job is None else {"job": describe(job, _axis_groups(job))}),
+        **({} if job is None else {"job": describe(job)}),
     }
     head = json.loads(json_text(head))
     for violation in conform.violations({**head, "files": []}, "manifest"):
         return Result(None, (diagnostic("AS911", f"`{MANIFEST}`: {violation.message}"),))
     return Result(Bundle(head, tuple(files)))
-
-
-def _axis_groups(job: Job) -> tuple[AxisGroup, ...]:
-    """In order of appearance."""
-    return tuple(
-        dict.fromkeys(
-            op.group
-            for program in job.programs
-            for op in program.ops
-            if isinstance(op, Collective) and isinstance(op.group, AxisGroup)
-        )
-    )

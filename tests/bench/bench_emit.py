@@ -14,7 +14,7 @@ from pathlib import Path
 
 from astrac import bundle, emit
 from astrac.job import Axis, AxisGroup, Box, Collective, Compute, Job, Kind, Program, RankClass, Receive, Send
-from astrac.simulators.astra_sim_2.read import read
+from astrac.simulators.astra_sim_2.read.folder import read
 from jobs import data_parallel, machine
 
 

@@ -16,8 +16,7 @@ from astrac.language.assess import assess
 from astrac.simulators.astra_sim_1 import check_derived
 from astrac.simulators.astra_sim_1.simulate import play
 from astrac.simulators.astra_sim_1.translate import translate
-from astrac.simulators.astra_sim_2.schedule import schedule
-from astrac.simulators.astra_sim_2.verify import verify
+from astrac.simulators.astra_sim_2 import simulator as simulator_2
 from astrac.simulators.results import Cause, Outcome
 from astrac.source import Source
 from astrac.training.compute import cost_function
@@ -222,8 +221,7 @@ def _lowered(spec: Spec, document: Document, options: Options, inputs: Inputs, c
 
     model = model_of(spec, document, options, inputs, chain)
     plan = chain.take(lower(spec, model, _cost(spec, document, model, inputs, chain), document.near))
-    job = chain.take(schedule(plan, document.near))
-    chain.note(verify(job, document.near))
+    job = chain.take(simulator_2.lower(plan, document.near))
     return model, plan, job
 
 

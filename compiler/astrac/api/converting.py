@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from astrac.api.bundles import text_job
 from astrac.api.guarding import MAX_TEXT
 from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors
-from astrac.diff import diff, diff_text
+from astrac.diff import diff_text
 from astrac.fix import fix
+from astrac.simulators.astra_sim_2 import simulator as simulator_2
 from astrac.simulators.astra_sim_2 import transcript
-from astrac.simulators.astra_sim_2.read import examine, find, load, read
-from astrac.simulators.astra_sim_2.read.find import of_kinds
-from astrac.simulators.importer import adopt, adopt_text
+from astrac.simulators.astra_sim_2.read import load
+from astrac.simulators.astra_sim_2.read.folder import find, read
+from astrac.simulators.importer import adopt_text
 from astrac.simulators.recognise import KINDS, recognise
 from astrac.simulators.survey import survey
 from astrac.source import Source
@@ -78,24 +79,9 @@ def mend(path: str, kind: str | None = None) -> Result[Mended]:
         return Result(None, (diagnostic("AS781", message, Source(path).whole()),))
     mark = text[:1] if text.startswith("\ufeff") else ""
     body = text.removeprefix("\ufeff")
-    after = fix(Source(path, body), word, _dimensions(Path(path)) if word == "system" else None)
+    after = fix(Source(path, body), word, survey(Path(path).parent).files if word == "system" else None)
     # 1.0 takes a byte-order mark for a part of the first word; every other reader passes over it.
     return Result(Mended(path, text, after if word.endswith("-1") else mark + after, word))
-
-
-def _dimensions(system: Path) -> int | None:
-    """How many dimensions the network beside a system file has; None without exactly one."""
-    networks = survey(system.parent).files.get("network", [])
-    if len(networks) != 1:
-        return None
-    from astrac.simulators.astra_sim_2.read.documents import read_network  # noqa: PLC0415 - needs jsonschema
-    from astrac.simulators.trees import yaml_tree  # noqa: PLC0415
-
-    try:
-        found = read_network(yaml_tree(load.text(networks[0], "network"))).value
-    except Diagnosed:
-        return None
-    return None if found is None else len(found)
 
 
 # -- decode, encode
@@ -146,7 +132,7 @@ def differences(one: str, other: str) -> Result[tuple[str, ...]]:
         if None in sides and sides != (None, None):
             lines.append(f"only `{one if sides[0] is not None else other}` is for {title}")
     if before.value.job is not None and after.value.job is not None:
-        lines += diff(before.value.job, after.value.job)
+        lines += simulator_2.differences(before.value.job, after.value.job)
     if before.value.text is not None and after.value.text is not None:
         lines += diff_text(before.value.text, after.value.text)
     return Result(tuple(lines), found)
@@ -182,22 +168,14 @@ def import_bundle(folder: str) -> Result[str]:
     name = Path(folder).resolve().name
     found = survey(Path(folder)).files if Path(folder).is_dir() else {}
     if len(found.get("network", ())) == len(found.get("system", ())) == 1 and "trace" not in found:
-        return _import_machine(Path(folder), {kind: paths[0] for kind, paths in found.items() if len(paths) == 1}, name)
+        files = {kind: paths[0] for kind, paths in found.items() if len(paths) == 1}
+        return simulator_2.machine_to_spec(files, Path(folder), name)
     sides = _sides(folder)
     if sides.value is None:
         return Result(None, sides.diagnostics)
     if sides.value.job is not None:
-        made = adopt(sides.value.job.machine, sides.value.job, name)
+        made = simulator_2.to_spec(sides.value.job, name)
     else:
         assert sides.value.text is not None
         made = adopt_text(sides.value.text, name)
     return Result(made.value, (*sides.diagnostics, *made.diagnostics))
-
-
-def _import_machine(folder: Path, files: dict[str, Path], name: str) -> Result[str]:
-    """The same for a folder without traces: the machine alone."""
-    reading = examine(of_kinds({**files, "trace": folder / "trace"}, folder))
-    found = tuple(finding for finding in reading.diagnostics if finding.code != "AS709")
-    if reading.machine is None or has_errors(found) or reading.unmodelled:
-        return Result(None, found or tuple(reading.unmodelled.values()))
-    return adopt(reading.machine, None, name)

@@ -18,7 +18,9 @@ from astrac.simulators.astra_sim_1.job import Policy, TextJob
 from astrac.simulators.astra_sim_1.read_network import read_network
 from astrac.simulators.astra_sim_1.read_system import read_system
 from astrac.simulators.astra_sim_1.read_workload import read_workload
-from astrac.simulators.astra_sim_2.read import examine, find, of_arguments
+from astrac.simulators.astra_sim_2.read.files import of_arguments
+from astrac.simulators.astra_sim_2.read.folder import find
+from astrac.simulators.astra_sim_2.read.reading import examine
 from astrac.simulators.results import Failure, Outcome
 from astrac.source import Source
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from astrac.diagnostics import Diagnostic
     from astrac.estimate import Estimate
-    from astrac.simulators.astra_sim_2.read import Files
+    from astrac.simulators.astra_sim_2.read.files import Files
 
 MAX_TEXT_BYTES = 16 * 2**20
 

@@ -99,12 +99,10 @@ def _check(path: str, data: bytes, kind: str, backend: str) -> tuple[Diagnostic,
 
 
 def _check_trace(path: str, data: bytes) -> tuple[Diagnostic, ...]:
-    from astrac.simulators.astra_sim_2.read.single_trace import read_lone  # noqa: PLC0415 - needs protobuf
-    from astrac.simulators.astra_sim_2.verify import Evidence, verify_alone  # noqa: PLC0415
+    from astrac.simulators.astra_sim_2.simulator import check_trace  # noqa: PLC0415
 
     match = TRACE.fullmatch(Path(path).name)
-    job, found = read_lone(data, int(match[2]) if match else None, Source(path))
-    return found if job is None else (*found, *verify_alone(Evidence(job, {}, lambda _: path)))
+    return check_trace(data, int(match[2]) if match else None, Source(path))
 
 
 # -- texts; each imports what it needs, since a hook checks one kind at a time
@@ -112,7 +110,7 @@ def _check_trace(path: str, data: bytes) -> tuple[Diagnostic, ...]:
 
 def _of_2(kind: str) -> Callable[[Source, str], tuple[Diagnostic, ...]]:
     def check(source: Source, backend: str) -> tuple[Diagnostic, ...]:
-        from astrac.simulators.astra_sim_2.check_files import check_file as check_text  # noqa: PLC0415
+        from astrac.simulators.astra_sim_2.check.files import check_file as check_text  # noqa: PLC0415
 
         return check_text(source, kind, backend)
 

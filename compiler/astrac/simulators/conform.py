@@ -1,4 +1,4 @@
-"""Documents against the schemas of artifacts, in the user's words."""
+"""Documents against the schemas of artifacts, in the user's words: what they do wrong, and what nobody reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from astrac import resources
-from astrac.diagnostics import diagnostic
+from astrac.diagnostics import diagnostic, quoted
 from astrac.simulators.positioned import child
 from astrac.suggest import did_you_mean
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from astrac.diagnostics import Diagnostic
     from astrac.simulators.positioned import Tree
 
+
+MAX_UNKNOWN = 50
+"""Unknown keys of a file that is probably something else."""
 
 _Error: TypeAlias = Any
 """jsonschema's ValidationError, whose attributes are anything."""
@@ -66,15 +69,47 @@ def findings(tree: Tree, schema: str) -> list[Diagnostic]:
     return sorted(found, key=lambda finding: finding.labels[0].span.start)
 
 
+def unread(tree: Tree, schema: str) -> Iterator[Diagnostic]:
+    """AS860 for keys that the schema does not have, AS861 for those that it says are not read.
+
+    Two annotations of a property say so: `x-unread` gives the values that promise nothing, so that they are passed
+    over in silence, and `x-read-with` names the switch without which the key is not read.
+
+    Args:
+        tree: of a document that is an object.
+        schema: a name of `schemas/artifacts/<name>.schema.json`.
+    """
+    known = load(schema)["properties"]
+    told = 0
+    for key, value in tree.value.items():
+        if told == MAX_UNKNOWN:
+            return
+        row = known.get(key)
+        place = tree.key(child("", key))
+        if row is None:
+            told += 1
+            others = [other for other in known if other not in tree.value]
+            yield diagnostic("AS860", f"ASTRA-sim reads no key {quoted(key)}", place, hints=did_you_mean(key, others))
+        elif "x-unread" in row and value not in row["x-unread"]:
+            yield diagnostic("AS861", f"ASTRA-sim 2.x never reads `{key}`", place)
+        elif "x-read-with" in row and row["x-read-with"] not in tree.value:
+            yield diagnostic("AS861", f"`{key}` is read with `{row['x-read-with']}` only", place)
+
+
+@cache
+def load(schema: str) -> dict[str, Any]:
+    """The content of `schemas/artifacts/<schema>.schema.json`."""
+    found: dict[str, Any] = json.loads(resources.text("schemas", "artifacts", f"{schema}.schema.json"))
+    return found
+
+
 @cache
 def _validator(schema: str) -> Draft202012Validator:
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - slow to import, needed by few
 
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer).redefine("number", _is_number)
     strict: Any = validators.extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
-    validator: Draft202012Validator = strict(
-        json.loads(resources.text("schemas", "artifacts", f"{schema}.schema.json"))
-    )
+    validator: Draft202012Validator = strict(load(schema))
     return validator
 
 

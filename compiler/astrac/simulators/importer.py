@@ -1,298 +1,31 @@
-"""A Job that was read from files -> the text of a spec that builds the same network, system and memory.
-
-The traces are not taken over, unless they are one collective after the other: layers and parallelism cannot be told
-from nodes. What the language cannot say is refused, with the nearest form; what has no effect is left out, with a word.
-"""
+"""Files of ASTRA-sim 1.0 -> the text of a spec that builds the same network and system."""
 
 from __future__ import annotations
 
-from decimal import Decimal
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from astrac.diagnostics import Diagnostic, Result, diagnostic
-from astrac.job import IMPLEMENTED, Collective, Dimension, Kind, Machine, MemoryType
+from astrac.job import IMPLEMENTED, Dimension, Kind, Machine
 from astrac.simulators.astra_sim_1.job import Policy
-from astrac.simulators.blocks import BY_NAME
+from astrac.simulators.spec_text import SpecWriter, benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from astrac.job import Job
+    from astrac.diagnostics import Result
     from astrac.simulators.astra_sim_1.job import TextJob
-
-MAX_DIMENSIONS = 16
-
-_WORDS = {
-    "ring": "ring",
-    "direct": "direct",
-    "halvingDoubling": "halving_doubling",
-    "doubleBinaryTree": "double_binary_tree",
-    "oneRing": "one_ring",
-    "oneDirect": "one_direct",
-    "oneHalvingDoubling": "one_halving_doubling",
-}
-_UNABLE: dict[str, tuple[Kind, ...]] = {
-    "halvingDoubling": (Kind.ALL_TO_ALL,),
-    "oneHalvingDoubling": (Kind.ALL_TO_ALL,),
-    "doubleBinaryTree": (Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_TO_ALL),
-}
-_SHARING = {MemoryType.PER_NPU: "npu", MemoryType.PER_NODE: "node", MemoryType.POOL: "pool"}
-_KEYS = {kind: kind.name.lower() for kind in IMPLEMENTED}
-
-_INSTANT = "1e24 B/s"
-"""A local memory so fast that reductions take no time, as without `local-mem-bw`."""
 
 _MEMORY_1 = 500_000
 """GB/s with which 2.x prices reductions as 1.0 does: `3 x floor(bytes / 500000)` ns."""
 
 
-def adopt(machine: Machine, job: Job | None, origin: str) -> Result[str]:
-    """The spec of a 2.x bundle.
-
-    Args:
-        machine: as it was read.
-        job: the same with traces, None where there are none.
-        origin: name of where it was read from, for a comment.
-
-    Returns:
-        The text, with AS876 for what it leaves out; nothing, with AS788, where it would build something else.
-    """
-    writer = _Writer(machine)
-    lines = writer.lines()
-    lines += ["", *(_model(job, writer) if job is not None else _benchmark(Kind.ALL_REDUCE, 1 << 20, 1))]
-    return writer.result(origin, lines)
-
-
 def adopt_text(job: TextJob, origin: str) -> Result[str]:
-    """The same for files of ASTRA-sim 1.0."""
-    writer = _Writer(_machine(job))
+    """The spec of a job; AS788 where it would build something else, AS876 for what it leaves out."""
+    writer = SpecWriter(_machine(job))
     for message in _unsayable(job):
         writer.refuse(message)
     lines = writer.lines()
     lines += ["", *_text_model(job, writer)]
     return writer.result(origin, lines)
-
-
-class _Writer:
-    """Collects the lines of a spec and what they do not say; one per import."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.found: list[Diagnostic] = []
-
-    def refuse(self, message: str) -> None:
-        """The spec would build another machine."""
-        self.found.append(diagnostic("AS788", message))
-
-    def leave_out(self, message: str) -> None:
-        """The spec builds the same machine without it."""
-        self.found.append(diagnostic("AS876", message))
-
-    def result(self, origin: str, lines: list[str]) -> Result[str]:
-        """The text, or the errors."""
-        if any(finding.is_error for finding in self.found):
-            return Result(None, tuple(self.found))
-        head = f"# Imported from {origin} by `astrac import`: the same network, system and memory."
-        return Result("\n".join([head, *lines, ""]), tuple(self.found))
-
-    def lines(self) -> list[str]:
-        """Everything but the model."""
-        return [*self._hardware(), "", *self._topology(), *self._pool(), "", *self._system()]
-
-    def _hardware(self) -> Iterator[str]:
-        machine = self.machine
-        bandwidth = machine.local_mem_bandwidth
-        if not bandwidth:
-            self.leave_out("`local-mem-bw` is missing: the spec has a memory so fast that reductions take no time")
-        if machine.peak_performance is not None and not machine.roofline:
-            self.leave_out("`peak-perf` is not read without `roofline-enabled`")
-        # A microbenchmark computes in fp32: a peak of another type switches the roofline off.
-        peak = f"fp32: {_decimal(machine.peak_performance or 0)} TFLOPS" if machine.roofline else "bf16: 1 TFLOPS"
-        memory = f"capacity: 1 TB, bandwidth: {_INSTANT if not bandwidth else f'{_decimal(bandwidth)} GB/s'}"
-        yield "hardware npu {"
-        yield f"  peak {{ {peak} }}"
-        yield f"  memory {{ {memory} }}"
-        yield "}"
-
-    def _topology(self) -> Iterator[str]:
-        dimensions = self.machine.dimensions
-        if len(dimensions) > MAX_DIMENSIONS:
-            self.refuse(f"{len(dimensions)} dimensions: a spec has at most {MAX_DIMENSIONS}")
-        for kind, words in self.machine.algorithms.items():
-            if words and len(words) != len(dimensions) and not self._flat():
-                message = (
-                    f"{len(words)} algorithm for {len(dimensions)} dimensions, for {kind.name}: the others take no part"
-                )
-                self.refuse(f"{message}; nearest is a word for each")
-                break
-        yield "topology machine {"
-        for at, dimension in enumerate(dimensions):
-            yield f"  {self._dimension(at, dimension)}"
-        yield "}"
-
-    def _dimension(self, at: int, dimension: Dimension) -> str:
-        words = self.machine.algorithms.get(Kind.ALL_REDUCE, ())
-        if "doubleBinaryTree" in words[:-1] and self.machine.optimization != "baseline" and at == 0:
-            self.refuse(
-                "a tree on a dimension that is not the last would run an all-reduce in place of a reduce-scatter: "
-                "nearest is `baseline`, or a ring there"
-            )
-        if dimension.latency > 10**9:
-            self.refuse(f"a latency of {dimension.latency} ns: a spec has at most 1 s")
-        parts = [
-            f"size: {dimension.size}",
-            f"bandwidth: {_decimal(dimension.bandwidth)} GiB/s",
-            f"latency: {_decimal(dimension.latency)} ns",
-            *([] if self._flat() else self._algorithm(at)),
-        ]
-        return f"{BY_NAME[dimension.block].word} d{at} {{ {', '.join(parts)} }}"
-
-    def _flat(self) -> bool:
-        """Whether one ring over all NPUs takes the place of the dimensions."""
-        return any(words and words[0].startswith("one") for words in self.machine.algorithms.values())
-
-    def _algorithm(self, at: int) -> Iterator[str]:
-        """The algorithm of a dimension, and of the kinds that have another."""
-        words = {kind: _split(listed[at]) for kind, listed in self.machine.algorithms.items() if at < len(listed)}
-        missing = [kind for kind in IMPLEMENTED if kind not in words]
-        if missing and at == 0:
-            names = ", ".join(kind.name for kind in missing)
-            self.leave_out(f"no algorithms are listed for {names}: the spec lists all four kinds")
-        base, _ = words.get(Kind.ALL_REDUCE) or next(iter(words.values()), ("ring", None))
-        windows = {window for word, window in words.values() if word == "direct"}
-        if len(windows) > 1:
-            self.refuse(f"dimension {at} has `direct` with different windows, and a spec has one a dimension")
-        if base != "ring":
-            yield f"algorithm: {_WORDS[base]}"
-        if windows - {None}:
-            yield f"window: {next(iter(windows))}"
-        apart = [
-            f"{_KEYS[kind]}: {_WORDS[word]}"
-            for kind, (word, _) in words.items()
-            if word != self._standard(base, kind) and self._sayable(kind, word)
-        ]
-        if apart:
-            yield f"algorithms {{ {', '.join(apart)} }}"
-
-    @staticmethod
-    def _standard(base: str, kind: Kind) -> str:
-        """What a spec lists for a kind where the dimension has an algorithm."""
-        return "ring" if kind in _UNABLE.get(base, ()) else base
-
-    def _sayable(self, kind: Kind, word: str) -> bool:
-        if kind in _UNABLE.get(word, ()):
-            self.leave_out(f"`{word}` cannot do an {kind.name}: the spec lists `ring` for it")
-            return False
-        return True
-
-    def _pool(self) -> Iterator[str]:
-        memory = self.machine.memory
-        if memory.type is MemoryType.NONE:
-            return
-        parts = [
-            f"sharing: {_SHARING[memory.type]}",
-            f"bandwidth: {memory.bandwidth} GB/s",
-            f"latency: {memory.latency} ns",
-            "holds: [optimizer_state]",
-        ]
-        if memory.type is MemoryType.PER_NODE:
-            parts.append(f"nodes: {memory.nodes}")
-            if memory.nodes * memory.npus_per_node != self.machine.npus:
-                self.refuse(
-                    f"{memory.nodes} nodes of {memory.npus_per_node} NPUs for {self.machine.npus} NPUs: "
-                    "in a spec the nodes share all NPUs evenly"
-                )
-        yield ""
-        yield f"memory_pool remote {{ {', '.join(parts)} }}"
-
-    def _system(self) -> Iterator[str]:
-        machine = self.machine
-        if machine.endpoint_delay == 0:
-            self.refuse(
-                "`endpoint-delay` 0: a spec has at least 1 ns; ASTRA-sim aborts at 0 unless compute comes first"
-            )
-        if machine.scheduling not in {"LIFO", "FIFO"}:
-            self.refuse(f"`scheduling-policy` {machine.scheduling}: a spec has LIFO or FIFO, which 2.x does not heed")
-        if machine.replay_only:
-            self.leave_out("`replay-only`: a spec simulates its collectives")
-        if machine.queues != 1:
-            self.leave_out(f"`--num-queues-per-dim {machine.queues}`: a spec has one queue a dimension")
-        parts = [
-            *self._whole(),
-            f"chunks: {machine.splits}",
-            f"active_chunks: {machine.active_chunks}",
-            f"optimization: {'baseline' if machine.optimization == 'baseline' else 'local_bw_aware'}",
-            f"endpoint_delay: {10 if machine.endpoint_delay is None else machine.endpoint_delay} ns",
-            f"scheduling: {machine.scheduling.lower()}",
-        ]
-        yield "system {"
-        yield from (f"  {part}" for part in parts)
-        yield "}"
-
-    def _whole(self) -> Iterator[str]:
-        """The word for one ring over all NPUs."""
-        if not self._flat():
-            return
-        words = {kind: listed[0] for kind, listed in self.machine.algorithms.items() if listed}
-        base = words.get(Kind.ALL_REDUCE) or next(iter(words.values()))
-        for kind, word in words.items():
-            standard = "oneRing" if kind in _UNABLE.get(base, ()) else base
-            if word != standard:
-                self.refuse(f"`{word}` for {kind.name} beside `{base}`: a spec has one word for all kinds here")
-        if base not in _WORDS:
-            self.refuse(f"`{base}`: a window of one ring over all NPUs cannot be said; `one_direct` has none")
-            return
-        yield f"algorithm: {_WORDS[base]}"
-
-
-def _split(word: str) -> tuple[str, int | None]:
-    """An algorithm and its window."""
-    name = word.rstrip("0123456789")
-    return name, int(word[len(name) :]) if len(name) < len(word) else None
-
-
-def _decimal(number: float) -> str:
-    """All the digits of a double, without an exponent."""
-    return f"{Decimal(repr(float(number))):f}".removesuffix(".0")
-
-
-# -- the model
-
-
-def _model(job: Job, writer: _Writer) -> list[str]:
-    """A row of equal collectives over all NPUs, where that is all there is."""
-    ops = job.programs[0].ops if len(job.programs) == 1 else ()
-    first = ops[0] if ops else None
-    if isinstance(first, Collective) and first.kind in IMPLEMENTED and _over_all(job, first):
-        same = all(
-            isinstance(op, Collective) and (op.kind, op.bytes, op.group) == (first.kind, first.bytes, first.group)
-            for op in ops
-        )
-        chained = all(before.id in (*after.data, *after.control) for before, after in pairwise(ops))
-        if same and chained and first.bytes:
-            size = first.bytes * (job.machine.npus if first.kind is Kind.ALL_GATHER else 1)
-            return _benchmark(first.kind, size, len(ops))
-    writer.leave_out(
-        "the traces: a spec makes its own from a model and its parallelism; one collective stands for them"
-    )
-    return _benchmark(Kind.ALL_REDUCE, 1 << 20, 1)
-
-
-def _over_all(job: Job, op: Collective) -> bool:
-    return job.size(op.group) == job.machine.npus
-
-
-def _benchmark(kind: Kind, size: int, repeat: int) -> list[str]:
-    times = f", repeat: {repeat}" if repeat > 1 else ""
-    return [
-        f"model {kind.name.lower()} {{",
-        f"  collective {{ kind: {kind.name.lower()}, size: {size} B{times} }}",
-        "}",
-    ]
-
-
-# -- ASTRA-sim 1.0
 
 
 def _machine(job: TextJob) -> Machine:
@@ -333,13 +66,13 @@ def _unsayable(job: TextJob) -> Iterator[str]:
         yield "`model-shared-bus`: a spec has an endpoint delay in its place"
 
 
-def _text_model(job: TextJob, writer: _Writer) -> list[str]:
+def _text_model(job: TextJob, writer: SpecWriter) -> list[str]:
     """MICRO is one collective; layers with times cannot be told back into a model."""
     first = job.workload.rows[0].weight_gradient
     if job.workload.policy is Policy.MICRO and first.kind is not None and len(job.workload.rows) == 1 and first.bytes:
         size = first.bytes * (job.network.npus if first.kind is Kind.ALL_GATHER else 1)
-        return _benchmark(first.kind, size, job.passes)
+        return benchmark(first.kind, size, job.passes)
     writer.leave_out(
         "the workload: a spec makes its own from a model and its parallelism; one collective stands for it"
     )
-    return _benchmark(Kind.ALL_REDUCE, 1 << 20, 1)
+    return benchmark(Kind.ALL_REDUCE, 1 << 20, 1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from astrac.job import Axis, AxisGroup, Box, Job, RankClass
+from astrac.simulators.astra_sim_2.groups import used
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,8 +49,9 @@ class Names:
         return next((group for group in self.groups if group.dimensions == involved), None)
 
 
-def describe(job: Job, groups: tuple[AxisGroup, ...]) -> dict[str, Any]:
-    """What the manifest says of a Job."""
+def describe(job: Job) -> dict[str, Any]:
+    """What the manifest says of a Job; groups in order of appearance."""
+    groups = [group for group in used(job) if isinstance(group, AxisGroup)]
     return {
         "name": job.name,
         "axes": [{"name": axis.name, "stride": axis.stride, "size": axis.size} for axis in job.axes],

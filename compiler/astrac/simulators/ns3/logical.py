@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnosed, Result, diagnostic
 from astrac.simulators import conform
 from astrac.simulators.trees import json_tree
-from astrac.simulators.unread import unread
 
 if TYPE_CHECKING:
     from astrac.simulators.positioned import Tree
@@ -34,7 +33,7 @@ def read_logical(source: Source) -> Result[tuple[int, ...]]:
         for violation in conform.violations(tree.value, "ns3-logical")
     ]
     if isinstance(tree.value, dict):
-        found += unread(tree, "ns3-logical")
+        found += conform.unread(tree, "ns3-logical")
     if any(finding.is_error for finding in found):
         return Result(None, tuple(found))
     sizes = tuple(int(size) for size in tree.value["logical-dims"])

@@ -12,7 +12,8 @@ from astrac.diagnostics import Label, Result, diagnostic
 from astrac.job import Dimension, ListedGroup, Machine, MemoryType, RemoteMemory
 from astrac.simulators import conform
 from astrac.simulators.astra_sim_1 import keys as keys_1
-from astrac.simulators.astra_sim_2 import keys, nearest
+from astrac.simulators.astra_sim_2 import keys
+from astrac.simulators.astra_sim_2.read import nearest
 from astrac.simulators.positioned import child
 
 if TYPE_CHECKING:

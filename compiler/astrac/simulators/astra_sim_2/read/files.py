@@ -1,11 +1,14 @@
-"""Which file plays which role."""
+"""Which file plays which role: as ASTRA-sim's own options, our manifest or a survey of a folder tell."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from astrac.bundle import read_manifest
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.simulators import conform
 from astrac.simulators.astra_sim_2 import keys
@@ -13,9 +16,20 @@ from astrac.simulators.astra_sim_2.names import Names, recall
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from astrac.job import Machine
+
+FOLDER = "astra-sim-2"
+"""Of a bundle of ours, and the key of its manifest's command."""
+
+ROLES = {"network": "network", "system": "system", "memory": "memory", "groups": "groups", "trace": "workload"}
+"""Kinds of files, and the attribute of `Files` that each is."""
+
+MAX_TABLE = 4 << 20
+"""Bytes of a table of custom collectives."""
+
+_NEEDED = ("network", "system", "trace")
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,10 @@ class Files:
     rendezvous: bool = False
     inside: Path | None = None
     manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    def trace(self, rank: int) -> Path:
+        """The trace of a rank."""
+        return self.workload.with_name(f"{self.workload.name}.{rank}.et")
 
     def names(self, machine: Machine) -> Names | None:
         """The names in the manifest, when it has any for a machine of this many NPUs."""
@@ -78,6 +96,77 @@ def of_arguments(
     values.pop("", None)
     paths = {name: folder / value for name, value in values.items() if isinstance(value, Path)}
     return Files(**(values | paths), inside=inside, manifest=manifest or {})
+
+
+def of_manifest(folder: Path) -> Files | None:
+    """The files that a manifest of ours names, None without one."""
+    for top in (folder, folder.resolve().parent if folder.resolve().name == FOLDER else folder):
+        manifest = read_manifest(top)
+        arguments = (manifest or {}).get("commands", {})
+        if isinstance(arguments, dict) and isinstance(arguments.get(FOLDER), list):
+            base = folder if top is not folder else folder / FOLDER
+            return of_arguments(map(str, arguments[FOLDER]), base, inside=folder, manifest=manifest)
+    return None
+
+
+def of_kinds(files: Mapping[str, Path], folder: Path) -> Files:
+    """The files of a folder that a survey found to belong together, by their kinds."""
+    return Files(
+        files["network"], files["system"], files["trace"], files.get("memory"), files.get("groups"), inside=folder
+    )
+
+
+def of_survey(found: Mapping[str, Sequence[Path]], folder: Path) -> Files:
+    """The files of a folder where there is one of each kind.
+
+    Args:
+        found: paths by kind; of traces the prefixes.
+        folder: below which they lie.
+
+    Raises:
+        Diagnosed: AS708 when a file is not there or there are several.
+    """
+    for kind in _NEEDED:
+        if kind not in found:
+            role = ROLES[kind]
+            what = "traces (`NAME.0.et`, `NAME.1.et`, ...)" if kind == "trace" else f"{role} file"
+            hint = f"name it with `{keys.OPTIONS[role]}`"
+            raise Diagnosed(diagnostic("AS708", f"`{folder}` holds no {what}", hints=(hint,)))
+    for kind, role in ROLES.items():
+        if len(found.get(kind, ())) > 1:
+            named = ", ".join(f"`{file.relative_to(folder)}`" for file in sorted(found[kind])[:4])
+            message = f"`{folder}` holds several files for `{keys.OPTIONS[role]}`: {named}"
+            hint = "name each file with ASTRA-sim's own options"
+            raise Diagnosed(diagnostic("AS708", message, hints=(hint,)))
+    return of_kinds({kind: found[kind][0] for kind in ROLES if kind in found}, folder)
+
+
+def set_apart(found: dict[str, list[Path]]) -> None:
+    """Takes the traces of custom collectives, which a system file or a table names, out of what a survey found.
+
+    Args:
+        found: paths by kind, changed in place: those of `trace` that are no workload become `algorithm`.
+    """
+    named: set[str] = set()
+    for path in found.get("system", ()):
+        text = path.read_text("utf-8", "replace")
+        tables = (near / name for name in _TABLE.findall(text) for near in (path.parent, *path.parents[1:4]))
+        entries = (
+            _ENTRY.findall(table.read_text("utf-8", "replace"))
+            for table in tables
+            if table.is_file() and table.stat().st_size < MAX_TABLE
+        )
+        named.update(name.rpartition("/")[2] for name in (*_CUSTOM.findall(text), *chain.from_iterable(entries)))
+    traces = found.get("trace", [])
+    algorithms = [prefix for prefix in traces if prefix.name in named]
+    if algorithms and len(algorithms) < len(traces):
+        found["trace"] = [prefix for prefix in traces if prefix.name not in named]
+        found["algorithm"] = algorithms
+
+
+_CUSTOM = re.compile(r'-custom"\s*:\s*\[\s*"([^"]+)"')
+_TABLE = re.compile(r'"per-node-custom-implementation"\s*:\s*"([^"]+)"')
+_ENTRY = re.compile(r"^[ \t]*(?:\S+[ \t]*:|-)[ \t]+(\S+)", re.MULTILINE)
 
 
 def _pairs(arguments: Iterable[str]) -> Iterable[tuple[str, str]]:

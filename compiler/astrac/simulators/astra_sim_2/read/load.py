@@ -53,7 +53,7 @@ def traces(files: Files, machine: Machine, groups: dict[int, ListedGroup], names
     found: list[Diagnostic] = []
     missing: list[int] = []
     for rank in range(machine.npus):
-        path = files.workload.with_name(f"{files.workload.name}.{rank}.et")
+        path = files.trace(rank)
         try:
             trace = _trace(path, files, rank, decoder, known)
         except FileNotFoundError:
@@ -70,7 +70,7 @@ def traces(files: Files, machine: Machine, groups: dict[int, ListedGroup], names
         named = files.workload.name
         more = f", and {len(missing) - 1} others" if len(missing) > 1 else ""
         message = f"of {machine.npus} traces `{named}.{missing[0]}.et` is missing{more}"
-        place = Source(str(files.workload.with_name(f"{named}.{missing[0]}.et"))).whole()
+        place = Source(str(files.trace(missing[0]))).whole()
         found.insert(0, diagnostic("AS709", message, place))
     return Traces(Result(None, tuple(found)) if found else Result(programs), decoder.remarks())
 

@@ -18,7 +18,7 @@ MANY = 1 << 31
 """NPUs, when nobody says how many: every peer that an id can name is one of them."""
 
 
-def read_lone(data: bytes, rank: int | None, source: Source) -> tuple[Job | None, tuple[Diagnostic, ...]]:
+def read_single(data: bytes, rank: int | None, source: Source) -> tuple[Job | None, tuple[Diagnostic, ...]]:
     """A Job of one rank, None when the trace is broken, and what is wrong with it.
 
     Args:

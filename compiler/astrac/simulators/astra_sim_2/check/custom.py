@@ -13,6 +13,7 @@ from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.job import AxisGroup, Collective
 from astrac.simulators import conform
 from astrac.simulators.astra_sim_2 import keys
+from astrac.simulators.astra_sim_2.read.load import text
 from astrac.simulators.positioned import child
 from astrac.simulators.trees import yaml_tree
 
@@ -51,6 +52,32 @@ def customs(system: Tree) -> list[Custom]:
         if isinstance(words, list) and len(words) == 1 and isinstance(words[0], str):
             found.append(Custom(words[0], system.at(f"/{key}-custom/0"), f"{key}-custom"))
     return found
+
+
+def named(system: Tree, path: Path) -> tuple[list[Custom], list[Diagnostic]]:
+    """The algorithms that a system file names, directly or by a table, and what is wrong with the table.
+
+    Args:
+        system: the document.
+        path: of its file.
+    """
+    found = customs(system)
+    diagnostics: list[Diagnostic] = []
+    table = system.value.get(TABLE)
+    if isinstance(table, str):
+        # ASTRA-sim starts from its working folder, which is nowhere written: the file's folder or one above it.
+        bases = (path.parent, *path.resolve().parent.parents)
+        here = next((base / table for base in bases if (base / table).is_file()), None)
+        if here is None:
+            diagnostics.append(diagnostic("AS785", f"`{table}` is not there", system.at(f"/{TABLE}")))
+        else:
+            try:
+                entries, wrong = read_table(text(here, "custom-table"))
+                found += entries
+                diagnostics += wrong
+            except Diagnosed as stop:
+                diagnostics.append(stop.diagnostic)
+    return found, [*diagnostics, *about_splits(system, found)]
 
 
 def read_table(source: Source) -> tuple[list[Custom], tuple[Diagnostic, ...]]:

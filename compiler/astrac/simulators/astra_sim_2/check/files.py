@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac.diagnostics import Diagnosed, Label, diagnostic
 from astrac.job import Kind, MemoryType
-from astrac.simulators.astra_sim_2 import custom, keys
+from astrac.simulators.astra_sim_2 import keys
+from astrac.simulators.astra_sim_2.check import custom
 from astrac.simulators.astra_sim_2.read.documents import old_keys, read_groups, read_machine, read_memory, read_network
+from astrac.simulators.conform import unread
 from astrac.simulators.positioned import child
 from astrac.simulators.trees import json_tree, yaml_tree
-from astrac.simulators.unread import unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,16 +48,16 @@ def check_file(source: Source, kind: str, backend: str = "congestion_unaware") -
     return (*result.diagnostics, *advice(tree, kind))
 
 
-def advice(tree: Tree, kind: str) -> tuple[Diagnostic, ...]:
-    """Advice alone."""
-    return tuple(CHECKS[kind].advise(tree)) if isinstance(tree.value, dict) else ()
+def advice(tree: Tree, kind: str, npus: int | None = None) -> tuple[Diagnostic, ...]:
+    """Advice alone; `npus` of the machine, where it is known."""
+    return tuple(CHECKS[kind].advise(tree, npus)) if isinstance(tree.value, dict) else ()
 
 
-def _about_network(tree: Tree) -> Iterator[Diagnostic]:
+def _about_network(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
     return iter(()) if old_keys(tree) else unread(tree, "network")
 
 
-def _about_system(tree: Tree) -> Iterator[Diagnostic]:
+def _about_system(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
     value = tree.value
     yield from unread(tree, "system")
     if value.get("local-mem-bw", 0) == 0 and value.get("roofline-enabled") != 1:  # else it is an error
@@ -94,7 +95,7 @@ def _trees(tree: Tree) -> Iterator[Diagnostic]:
         yield diagnostic("AS863", message, tree.at(found[0][1]))
 
 
-def _about_memory(tree: Tree) -> Iterator[Diagnostic]:
+def _about_memory(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
     yield from unread(tree, "memory")
     try:
         wanted = keys.memory_attributes(MemoryType(tree.value.get("memory-type")))
@@ -109,14 +110,14 @@ def _about_memory(tree: Tree) -> Iterator[Diagnostic]:
         yield diagnostic("AS875", message, tree.at("/memory-type"))
 
 
-def _about_groups(tree: Tree) -> Iterator[Diagnostic]:
+def _about_groups(tree: Tree, npus: int | None) -> Iterator[Diagnostic]:
     first: dict[tuple[int, ...], str] = {}
     for key, members in tree.value.items():
         if not isinstance(members, list) or not all(type(member) is int for member in members):
             continue
         pointer = child("", key)
         place = tree.at(pointer)
-        if members != sorted(members):
+        if members != sorted(members) and len(members) != npus:  # the order of all NPUs is not looked at
             yield diagnostic("AS864", f"group {key} is a ring in this order, not in ascending order", place)
         if len(members) == 1:
             yield diagnostic("AS869", f"a collective in group {key}, of one NPU, would never end", place)
@@ -137,7 +138,7 @@ class Check(NamedTuple):
 
     parse: Callable[[Source], Tree]
     read: Callable[[Tree], Result[Any]]
-    advise: Callable[[Tree], Iterator[Diagnostic]]
+    advise: Callable[[Tree, int | None], Iterator[Diagnostic]]
 
 
 CHECKS: dict[str, Check] = {

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
 from astrac.job import Collective, ListedGroup
-from astrac.simulators.astra_sim_2.verify.evidence import programs_of
+from astrac.simulators.astra_sim_2.check.evidence import programs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
-    from astrac.simulators.astra_sim_2.verify.evidence import Evidence
+    from astrac.simulators.astra_sim_2.check.evidence import Evidence
 
 
 def machines(evidence: Evidence) -> Iterator[Diagnostic]:

@@ -1,4 +1,8 @@
-"""A Job that was read from somebody's files: what ends badly, or runs as something else, and which file says so."""
+"""A Job as a whole: what ends badly, or runs as something else.
+
+Of a Job of our own a failure is our bug (AS92x): what a user can get wrong was reported before, with a position. Of one
+that was read from somebody's files every finding tells which file to mend.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,44 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Label, diagnostic, has_errors
 from astrac.job import Compute, Receive, Send
-from astrac.simulators.astra_sim_2.verify.collectives import collectives
-from astrac.simulators.astra_sim_2.verify.evidence import node, programs_of
-from astrac.simulators.astra_sim_2.verify.machines import machines
-from astrac.simulators.astra_sim_2.verify.messages import aborting, messages
-from astrac.simulators.astra_sim_2.verify.nodes import nodes
-from astrac.simulators.astra_sim_2.verify.ours import charged
-from astrac.simulators.astra_sim_2.verify.playing import ends, played
-from astrac.simulators.astra_sim_2.verify.sequences import sequences
-from astrac.simulators.astra_sim_2.verify.structure import structure
+from astrac.simulators.astra_sim_2.check.charges import charged
+from astrac.simulators.astra_sim_2.check.collectives import collectives
+from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
+from astrac.simulators.astra_sim_2.check.machines import machines
+from astrac.simulators.astra_sim_2.check.messages import aborting, messages
+from astrac.simulators.astra_sim_2.check.nodes import nodes
+from astrac.simulators.astra_sim_2.check.sequences import sequences
+from astrac.simulators.astra_sim_2.check.structure import broken, structure
+from astrac.simulators.astra_sim_2.check.termination import ends, played
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from astrac.diagnostics import Diagnostic
-    from astrac.simulators.astra_sim_2.verify.evidence import Evidence
+    from astrac.job import Job
+    from astrac.simulators.astra_sim_2.check.evidence import Evidence
     from astrac.source import Span
 
 _BEFORE_PLAY = (machines, structure, nodes, collectives, messages, sequences)
 _SILENT_IN_REPLAY = (collectives, messages, sequences)
 
 
-def verify_read(evidence: Evidence) -> tuple[Diagnostic, ...]:
+def check_own(job: Job, at: Callable[[str], Span]) -> tuple[Diagnostic, ...]:
+    """Findings about a Job that `lower` made: AS920, AS804; what deadlocks is found when it is simulated.
+
+    Args:
+        job: with everything that the simulator will see.
+        at: the place of a JSON pointer of the Document.
+    """
+    bugs = tuple(
+        diagnostic("AS920", f"a trace of ours is broken: {message}")
+        for program in job.programs
+        for _, message in broken(program)
+    )
+    return bugs or tuple(charged(job, lambda: at("/system/chunks")))
+
+
+def check_job(evidence: Evidence) -> tuple[Diagnostic, ...]:
     """Errors and advice about a Job and its files; a play to the end shows what nothing else has found."""
     found: list[Diagnostic] = []
     replay = evidence.job.machine.replay_only
@@ -39,12 +61,12 @@ def verify_read(evidence: Evidence) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def verify_alone(evidence: Evidence) -> tuple[Diagnostic, ...]:
+def check_trace(evidence: Evidence) -> tuple[Diagnostic, ...]:
     """What can be told of the trace of one rank, without the machine and without the other ranks."""
     return (*structure(evidence), *collectives(evidence), *aborting(evidence))
 
 
-def verify_algorithm(evidence: Evidence, place: Span) -> tuple[Diagnostic, ...]:
+def check_algorithm(evidence: Evidence, place: Span) -> tuple[Diagnostic, ...]:
     """The traces of a custom collective: sends, receives and reductions that come to an end.
 
     Args:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Label, diagnostic
 from astrac.job import Collective, Kind, ListedGroup
-from astrac.simulators.astra_sim_2.verify.evidence import node, programs_of
+from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Group, Job
-    from astrac.simulators.astra_sim_2.verify.evidence import Evidence
+    from astrac.simulators.astra_sim_2.check.evidence import Evidence
 
 MAX_WORK = 2_000_000
 """Ranks times groups that are looked at; beyond, a play alone tells."""

@@ -26,14 +26,14 @@ class Evidence:
     Attributes:
         job: what they say.
         trees: role (`network`, `system`, `memory`, `groups`) -> the document, where it is one.
-        trace: name of a rank's trace.
+        trace: the path of a rank's trace.
         backend: of BACKENDS.
         exact: whether the Job says all that the simulator will do; if not, a play shows only whether it ends.
     """
 
     job: Job
     trees: Mapping[str, Tree]
-    trace: Callable[[int], str]
+    trace: Callable[[int], object]
     backend: str = BACKENDS[0]
     exact: bool = True
 
@@ -61,11 +61,11 @@ class Evidence:
 
     def of(self, program: int) -> Span:
         """The trace of the lowest rank that runs a program: traces are binary, so the place is the file."""
-        return Source(self.trace(self.lowest[program])).whole()
+        return self.of_rank(self.lowest[program])
 
     def of_rank(self, rank: int) -> Span:
         """The trace of a rank."""
-        return Source(self.trace(rank)).whole()
+        return Source(str(self.trace(rank))).whole()
 
 
 def node(op: Op) -> str:

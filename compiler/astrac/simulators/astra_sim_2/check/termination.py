@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
 from astrac.job import ListedGroup, Receive, Send
+from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
+from astrac.simulators.astra_sim_2.check.structure import unordered
 from astrac.simulators.astra_sim_2.simulate import SIMULATOR, UNIT, play
-from astrac.simulators.astra_sim_2.verify.evidence import node, programs_of
-from astrac.simulators.astra_sim_2.verify.structure import unordered
 from astrac.simulators.results import Cause, Outcome
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Job
-    from astrac.simulators.astra_sim_2.verify.evidence import Evidence
+    from astrac.simulators.astra_sim_2.check.evidence import Evidence
     from astrac.simulators.results import Failure
 
 EXACT = 60_000

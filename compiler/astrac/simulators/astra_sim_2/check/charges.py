@@ -1,7 +1,4 @@
-"""Job -> diagnostics: whether the simulator would run it to its end, and what it would charge extra.
-
-For a Job of our own a failure is our bug (AS92x): what a user can get wrong was reported before, with a position.
-"""
+"""What the simulator charges beyond the bytes that a trace names."""
 
 from __future__ import annotations
 
@@ -9,28 +6,12 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnostic, diagnostic
 from astrac.job import IMPLEMENTED, Collective, Kind
-from astrac.simulators.astra_sim_2.verify.structure import broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from astrac.job import Job
     from astrac.source import Span
-
-
-def verify(job: Job, at: Callable[[str], Span]) -> tuple[Diagnostic, ...]:
-    """Findings about a Job that `schedule` made; what deadlocks is found when `estimate` plays it.
-
-    Args:
-        job: with everything that the simulator will see.
-        at: the place of a JSON pointer of the Document.
-    """
-    bugs = tuple(
-        diagnostic("AS920", f"a trace of ours is broken: {message}")
-        for program in job.programs
-        for _, message in broken(program)
-    )
-    return bugs or tuple(charged(job, lambda: at("/system/chunks")))
 
 
 def charged(job: Job, place: Callable[[], Span | None]) -> Iterator[Diagnostic]:

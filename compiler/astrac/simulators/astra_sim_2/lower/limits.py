@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnostic, diagnostic
 from astrac.job import AxisGroup, Collective, Job, Kind, ListedGroup
-from astrac.simulators.astra_sim_2.schedule.machine import ALGORITHMS, UNABLE, wanted
+from astrac.simulators.astra_sim_2.lower.machine import ALGORITHMS, UNABLE, wanted
 from astrac.simulators.astra_sim_2.simulate import collective_time
 from astrac.training.strategies.placement import bounds
 

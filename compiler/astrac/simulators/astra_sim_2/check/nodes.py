@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
 from astrac.job import Collective, Compute, Kind, Load, MemoryType, Receive, Send, Store
-from astrac.simulators.astra_sim_2.verify.evidence import node, programs_of
+from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Machine, Op
-    from astrac.simulators.astra_sim_2.verify.evidence import Evidence
+    from astrac.simulators.astra_sim_2.check.evidence import Evidence
 
 
 def nodes(evidence: Evidence) -> Iterator[Diagnostic]:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
 from astrac.job import IMPLEMENTED, AxisGroup, Collective, Kind
+from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
 from astrac.simulators.astra_sim_2.simulate.network import GROUP_ENDPOINT_DELAY
-from astrac.simulators.astra_sim_2.verify.evidence import node, programs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Group, Job
-    from astrac.simulators.astra_sim_2.verify.evidence import Evidence
+    from astrac.simulators.astra_sim_2.check.evidence import Evidence
     from astrac.source import Span
 
 LISTS: dict[Kind, str] = {

@@ -18,10 +18,10 @@ from astrac.job import (
     Send,
     Store,
 )
-from astrac.simulators.astra_sim_2.schedule.groups import Groups, boxes
-from astrac.simulators.astra_sim_2.schedule.limits import limits
-from astrac.simulators.astra_sim_2.schedule.machine import machine_of
-from astrac.simulators.astra_sim_2.schedule.steer import steer
+from astrac.simulators.astra_sim_2.lower.groups import Groups, boxes
+from astrac.simulators.astra_sim_2.lower.limits import limits
+from astrac.simulators.astra_sim_2.lower.machine import machine_of
+from astrac.simulators.astra_sim_2.lower.steer import steer
 from astrac.training.plan import Communicate, Computation, Plan, Remote, Step, Transfer
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from astrac.training.plan import Duty
 
 
-def schedule(plan: Plan, at: Callable[[str], Span]) -> Result[Job]:
+def lower(plan: Plan, at: Callable[[str], Span]) -> Result[Job]:
     """The Job of a plan.
 
     Args:

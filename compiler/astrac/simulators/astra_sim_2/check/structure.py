@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
 from astrac.job import Collective
-from astrac.simulators.astra_sim_2.verify.evidence import node, programs_of
+from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Op, Program
-    from astrac.simulators.astra_sim_2.verify.evidence import Evidence
+    from astrac.simulators.astra_sim_2.check.evidence import Evidence
 
 
 def structure(evidence: Evidence) -> Iterator[Diagnostic]:

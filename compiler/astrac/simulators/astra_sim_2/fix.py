@@ -1,0 +1,71 @@
+"""A broken text of 2.x -> edits of what has one right answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from astrac.diagnostics import Diagnosed
+from astrac.job import IMPLEMENTED
+from astrac.simulators.astra_sim_2 import keys
+from astrac.simulators.edits import Edit, of_document, same
+from astrac.simulators.positioned import child
+from astrac.simulators.trees import json_tree, yaml_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from astrac.simulators.positioned import Tree
+    from astrac.source import Source
+
+ALGORITHMS = ("ring", "oneRing", "direct", "oneDirect", "halvingDoubling", "oneHalvingDoubling", "doubleBinaryTree")
+
+
+def fix(kind: str, source: Source, beside: Mapping[str, Sequence[Path]]) -> Iterator[Edit]:
+    """The edits of a text.
+
+    Args:
+        kind: of `kinds.KINDS`.
+        source: the text.
+        beside: files of the same folder by kind; lists of a system file get as long as its only network has dimensions.
+    """
+    if kind == "network":
+        return of_document(source, "network", yaml_tree)
+    if kind in {"memory", "groups"}:
+        return of_document(source, "memory" if kind == "memory" else "comm_groups", json_tree)
+    if kind == "system":
+        dimensions = _dimensions(beside.get("network", ()))
+        return of_document(
+            source,
+            "system",
+            json_tree,
+            words=ALGORITHMS,
+            further=lambda tree, value: _expanded(tree, value, dimensions),
+        )
+    return iter(())
+
+
+def _dimensions(networks: Sequence[Path]) -> int | None:
+    """How many dimensions a network has; None without exactly one."""
+    from astrac.simulators.astra_sim_2.read import load  # noqa: PLC0415 - needs protobuf
+    from astrac.simulators.astra_sim_2.read.documents import read_network  # noqa: PLC0415
+
+    if len(networks) != 1:
+        return None
+    try:
+        found = read_network(yaml_tree(load.text(networks[0], "network"))).value
+    except Diagnosed:
+        return None
+    return None if found is None else len(found)
+
+
+def _expanded(tree: Tree, value: dict[str, Any], dimensions: int | None) -> Iterator[Edit]:
+    """Lists of one word for a machine of several dimensions; where nobody knows how many, the longest list tells."""
+    names = [keys.IMPLEMENTATION_KEYS[kind] for kind in IMPLEMENTED]
+    lists = {key: value[key] for key in names if isinstance(value.get(key), list) and value[key]}
+    wanted = dimensions or max(map(len, lists.values()), default=0)
+    for key, words in lists.items():
+        if len(words) == 1 < wanted and isinstance(words[0], str) and not words[0].startswith("one"):
+            span = tree.at(next(child("", old) for old in tree.value if old == key or same(old, [key])))
+            yield Edit(span.start, span.end, json.dumps(words * wanted))
