@@ -2,11 +2,20 @@
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 TESTS = Path(__file__).parent
 SLOW = frozenset((TESTS / "slow.txt").read_text().split())
 """Test functions that together take longer than all others; `pytest -m quick` leaves them out."""
+
+hypothesis.settings.register_profile(
+    "steady", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000)
+hypothesis.settings.load_profile(
+    "steady"
+)  # no test depends on load or luck; --hypothesis-profile=explore looks further
 
 
 def pytest_addoption(parser):

@@ -236,14 +236,14 @@ def test_the_schema_refuses_what_the_reader_refuses():
             assert list(SCHEMA.iter_errors(json.loads(text))), entry["name"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=200) | st.binary(max_size=200).map(lambda raw: raw.decode("latin-1")))
 def test_no_text_ends_in_a_traceback(text):
     for read, _ in FILES.values():
         read(Source("x", text))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.sampled_from(sorted(TEXTS)))
 def test_no_damaged_file_ends_in_a_traceback(seed, path):
     choose = random.Random(seed)

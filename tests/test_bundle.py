@@ -1,9 +1,10 @@
 """Writing: whole or not at all, and never a file that is not ours."""
 
+import itertools
 import json
 import os
 import signal
-import time
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,11 +76,12 @@ def test_equal_files_are_links_unless_copies_are_asked_for(tmp_path, copy, links
     assert json.loads((tmp_path / "out/manifest.json").read_text())["files"][0]["linked"] is not copy
 
 
-def test_copies_where_links_fail(tmp_path, monkeypatch):
-    def refuse(*_, **__):
-        raise PermissionError(1, "Operation not permitted")
+def unable(*_, **__):
+    raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(os, "link", refuse)
+
+def test_copies_where_links_fail(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", unable)
     assert bundle.write(of(3), tmp_path / "out").ok
     assert {path.stat().st_nlink for path in (tmp_path / "out/astra-sim-2/workload").iterdir()} == {1}
     assert json.loads((tmp_path / "out/manifest.json").read_text())["files"][0]["linked"] is False
@@ -254,36 +256,57 @@ def test_what_appears_in_the_old_folder_after_the_exchange_is_moved(tmp_path):
     assert not old.exists()
 
 
-def build_for_ever(out):
-    """A child process that builds one bundle after another."""
+def survives(write, moment):
+    """Whether a child process ends a write, when SIGKILL meets it at its n-th event, from 0 up.
+
+    Events are what Python's audit hooks tell of: files opened, linked, renamed and removed, folders made and read.
+    """
     child = os.fork()
     if child:
-        return child
-    while True:
-        for ranks, word in ((40, "a"), (25, "b")):
-            if not bundle.write(of(ranks, word), out).ok:
-                os._exit(1)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert status in {0, -signal.SIGKILL}
+        return status == 0
+    events = itertools.count()
+
+    def kill(event, _):
+        if event.partition(".")[0] in {"open", "os", "shutil", "fcntl", "ctypes"} and next(events) == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(kill)
+    try:
+        os._exit(not write().ok)
+    finally:
+        os._exit(2)
 
 
-def test_kill_at_any_moment_leaves_a_whole_bundle(tmp_path):
+@pytest.mark.parametrize("able", [True, False])
+def test_kill_at_any_moment_leaves_a_whole_bundle(tmp_path, monkeypatch, able):
+    """On a file system that can exchange two folders and link files; and on one where the next build mends it."""
     out = tmp_path / "out"
-    assert bundle.write(of(40), out).ok
-    (out / "notes.txt").write_text("mine")
+    if not able:
+        monkeypatch.setattr(exchange_module, "_swap", lambda *_: False)
+        monkeypatch.setattr(os, "link", unable)
+    mine = {f"notes{number}.txt": "mine" for number in range(5)}  # before and after the manifest in any folder's order
     seen = set()
-    for moment in range(60):
-        child = build_for_ever(out)
-        time.sleep(0.005 + moment * 0.00037)
-        os.kill(child, signal.SIGKILL)
-        assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    for moment in itertools.count():
+        assert bundle.write(of(3), out).ok
+        for name, text in mine.items():
+            (out / name).write_text(text)
+        ended = survives(lambda: bundle.write(of(2, "b"), out), moment)
+        seen.add(tuple(names(tmp_path)))
+        if able:
+            files = tree(out)
+            (line, _) = json.loads(files.pop("manifest.json"))["files"]
+            ranks, word = {"0-2": (3, "a"), "0-1": (2, "b")}[line["ranks"]]
+            traces = {f"astra-sim-2/workload/x.{rank}.et": word * 10 for rank in range(ranks)}
+            assert files == mine | traces | {"astra-sim-2/run.sh": word}
+        assert bundle.write(of(1, "c"), out).ok
         files = tree(out)
-        assert files.pop("notes.txt") == "mine"
-        listed = json.loads(files.pop("manifest.json"))["files"]
-        ranks, word = {"0-39": (40, "a"), "0-24": (25, "b")}[listed[0]["ranks"]]
-        assert files == {f"astra-sim-2/workload/x.{rank}.et": word * 10 for rank in range(ranks)} | {
-            "astra-sim-2/run.sh": word
-        }
-        seen.add((word, *names(tmp_path)))
-    assert len(seen) > 2  # both bundles, and some were cut while the next one lay beside
-    assert bundle.write(of(2, "c"), out).ok
-    assert len(tree(out)) == 5
-    assert names(tmp_path) == ["out"]
+        del files["manifest.json"]
+        assert files == mine | {"astra-sim-2/workload/x.0.et": "c" * 10, "astra-sim-2/run.sh": "c"}
+        assert names(tmp_path) == ["out"]
+        if ended:
+            break
+    assert moment > 30  # three files and a manifest, their folders, the exchange, and the old ones' removal
+    assert seen >= {("out",), (".out.astrac-new", "out")}
+    assert able or seen >= {(".out.astrac-old", "out"), (".out.astrac-new", ".out.astrac-old")}

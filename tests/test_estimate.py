@@ -67,7 +67,7 @@ def test_every_example(path, tmp_path):
     assert back.estimate.runs == found.runs
 
 
-def test_12_gigabytes_of_the_network_are_binary():
+def test_gigabytes_of_the_network_are_binary():
     """14 steps x (500 + 131072 / 53.687) = 41179.69, each cut off to whole ns, plus 15 endpoint delays of 10 ns."""
     one = cycles(system="chunks: 1", memory="1000000 GB/s").cycles
     assert one == 14 * int(500 + 131072 / (50 * 2**30 / 1e9)) + 15 * 10
@@ -75,7 +75,7 @@ def test_12_gigabytes_of_the_network_are_binary():
 
 
 @pytest.mark.parametrize(("chunks", "active", "expected"), [(1, 1, 43025), (4, 1, 64440), (4, 4, 16110)])
-def test_23_chunks_change_the_time_and_the_wire_stands_beside(chunks, active, expected):
+def test_chunks_change_the_time_and_the_wire_stands_beside(chunks, active, expected):
     found = cycles(system=f"chunks: {chunks}, active_chunks: {active}")
     assert found.cycles == expected
     assert found.traffic[0].wire == int(14 / 8 * 2**20 / (50 * 2**30 / 1e9)) == 34179
@@ -86,7 +86,7 @@ def test_23_chunks_change_the_time_and_the_wire_stands_beside(chunks, active, ex
     ("word", "expected"),
     [("ring", 92440), ("halving_doubling", 59168), ("double_binary_tree", 133552), ("direct", 13240)],
 )
-def test_26_algorithms_on_a_switch(word, expected):
+def test_algorithms_on_a_switch(word, expected):
     found = cycles(block="switch", system=f"algorithm: {word}")
     assert found.cycles == expected
     assert found.traffic[0].algorithms
@@ -94,7 +94,7 @@ def test_26_algorithms_on_a_switch(word, expected):
 
 
 @pytest.mark.parametrize("kind", ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"])
-def test_33_bandwidth_matters(kind):
+def test_bandwidth_matters(kind):
     assert cycles(kind=kind, bandwidth="25 GiB/s").cycles > cycles(kind=kind).cycles
 
 
@@ -107,7 +107,7 @@ training {{ global_batch: 256, precision: fp32 }}
 """
 
 
-def test_87_a_fixed_global_batch_on_a_quarter_of_the_ranks_computes_four_times_as_long():
+def test_a_fixed_global_batch_on_a_quarter_of_the_ranks_computes_four_times_as_long():
     forward = {}
     for ranks in (16, 64):
         (result,) = plan_data("x", DENSE.format(ranks=ranks).encode())
@@ -126,7 +126,7 @@ training {{ global_batch: 1, precision: bf16 }}
 """
 
 
-def test_88_norms_are_whole_on_every_tensor_rank():
+def test_norms_are_whole_on_every_tensor_rank():
     """Two norms with scale and bias: 16,384 parameters on each rank, and matrices halved."""
     weights = {}
     for t in (2, 4):
@@ -147,7 +147,7 @@ training {{ global_batch: {batch}, micro_batch: 1, precision: bf16, optimizer: a
 """
 
 
-def test_90_what_cannot_fit_is_an_error_with_its_terms():
+def test_what_cannot_fit_is_an_error_with_its_terms():
     (alone,) = plan_data("x", SEVEN.format(ranks=2, axes="data {}", batch=2).encode())
     assert alone.value is None
     (finding,) = [finding for finding in alone.diagnostics if finding.is_error]
@@ -163,7 +163,7 @@ def test_90_what_cannot_fit_is_an_error_with_its_terms():
     assert math.isclose(need.optimizer, 12 * params / 2, rel_tol=1e-3)
 
 
-def test_93_shares_of_nothing_are_zero():
+def test_shares_of_nothing_are_zero():
     """No collective, no compute: no NaN, no infinity, no division by zero."""
     found = cycles()
     assert "nan" not in text(found, "x").lower()

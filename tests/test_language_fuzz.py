@@ -18,19 +18,19 @@ def check(data):
         render(found, form)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_bytes(data):
     check(data)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=200))
 def test_characters(text):
     check(text.encode("utf-8", "surrogatepass"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(texts())
 def test_right_syntax_without_sense(text):
     assert not [found for found in findings(text) if found.code.startswith("AS1")]

@@ -82,7 +82,7 @@ ALIKE = {
         10000,
         {"traces": [compute(0, us=10), collective(1, dur=10)], "replay_only": 1},
     ),
-    "report 86: forward, weight gradient, all-reduce": (
+    "forward, weight gradient, all-reduce": (
         84440,
         {"traces": [compute(0, us=10), compute(1, 0, us=10), collective(2, 1)]},
     ),

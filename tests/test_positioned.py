@@ -16,7 +16,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(VALUES, st.sampled_from([None, 1]))
 def test_it_reads_what_json_reads_and_each_place_holds_its_value(value, indent):
     text = json.dumps(value, indent=indent, ensure_ascii=False)
@@ -63,7 +63,7 @@ def test_what_is_not_json(text, place, message):
     assert (found.code, found.message, found.labels[0].span.start) == ("AS720", message, place)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(alphabet='{}[],:"\\ntrue0-.e ', max_size=60))
 def test_it_agrees_with_json_on_what_is_json(text):
     """But for what follows the value."""

@@ -54,15 +54,21 @@ def hooks(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def scratch(tmp_path_factory, hooks):
-    """A repository with all hooks installed, and a function that commits files there."""
-    folder = tmp_path_factory.mktemp("scratch")
+def home(tmp_path_factory):
+    """What pre-commit keeps: the environment of our hooks, made by the first commit of any test."""
+    return str(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def scratch(tmp_path, hooks, home):
+    """A repository of the test's own with all hooks installed, and a function that commits files there."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
     git(folder, "init", "-q")
     _, revision = run(hooks, "git", "rev-parse", "HEAD")
     ids = "\n".join(f"      - id: {hook['id']}" for hook in HOOKS)
     config = f"repos:\n  - repo: {hooks}\n    rev: {revision.strip()}\n    hooks:\n{ids}\n"
     (folder / ".pre-commit-config.yaml").write_text(config)
-    home = str(tmp_path_factory.mktemp("home"))
     status, output = run(folder, sys.executable, "-m", "pre_commit", "install", PRE_COMMIT_HOME=home)
     assert status == 0, output
 
@@ -106,6 +112,7 @@ def test_commits_pass_and_fail(scratch):
 
 def test_a_stale_bundle(scratch):
     folder = scratch.folder
+    (folder / "good.astra").write_text(SPEC)
     astrac = [sys.executable, "-m", "astrac"]
     status, output = run(folder, *astrac, "build", "good.astra", "-o", "bundle", "--copy")
     assert status == 0, output

@@ -86,7 +86,7 @@ def any_op(draw, number, axes, groups, outermost):
 
 
 @given(any_job())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_is_written_is_what_is_read(job):
     made = emit.emit(job)
     assert not made.diagnostics

@@ -120,7 +120,7 @@ def test_a_line_that_is_no_message_is_named(line):
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_bytes_end_in_an_exception_of_another_kind(data):
     for text in (to_lines(data), to_text(data)):
         with suppress(Diagnosed):

@@ -1,7 +1,8 @@
 """What an estimate costs, and how it grows: `PYTHONPATH=compiler python tests/bench/bench_player.py`.
 
 Median of five, from a Job in memory. Beside each stands a naive replay of every rank, message by message
-(`player.everyone`), where that ends within a minute, and what the real simulator took (ASTRA-SIM-2 section 5.1).
+(`player.everyone`), where that ends within a minute, and what the real simulator took
+(docs/simulators/astra-sim-2.md, section 5.1).
 """
 
 from __future__ import annotations
