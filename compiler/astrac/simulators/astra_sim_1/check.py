@@ -9,9 +9,9 @@ from astrac.diagnostics import Diagnostic, Label, diagnostic
 from astrac.job import IMPLEMENTED
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.check_files import COLUMNS, check_network, check_workload, finding, issued_columns
-from astrac.simulators.astra_sim_1.job import TRANSFORMERS, Stage
+from astrac.simulators.astra_sim_1.job import FLOAT32_LIMIT, TRANSFORMERS, Stage
 from astrac.simulators.astra_sim_1.simulate import Fault, PlayError, Surveyed, loops, survey
-from astrac.simulators.astra_sim_1.simulate.engine import COMPUTE_LIMIT, FLOAT32_LIMIT, scaled
+from astrac.simulators.astra_sim_1.simulate.engine import COMPUTE_LIMIT
 from astrac.simulators.astra_sim_1.simulate.lanes import algorithm, boundary, lanes
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ def _check_group(job: TextJob) -> Iterable[Diagnostic]:
 
 
 def _check_times(job: TextJob) -> Iterable[Diagnostic]:
-    for index, row in enumerate(job.workload.rows):
+    for index in range(len(job.workload.rows)):
         for stage in Stage:
-            if scaled(row.work(stage).time, job.compute_scale) >= COMPUTE_LIMIT:
+            if job.cycles(index, stage) >= COMPUTE_LIMIT:
                 pointer = f"/rows/{index}/{COLUMNS[stage]}/time"
                 yield finding("AS756", "2^53 cycles or more", job.workload.origins, pointer)
 
@@ -170,10 +170,11 @@ def _awaited(job: TextJob) -> frozenset[tuple[int, Stage]]:
     issued: set[tuple[int, Stage]] = set()
     awaited: set[tuple[int, Stage]] = set()
     for step in loops.steps(job.workload, min(job.passes, 2)):
-        if isinstance(step, loops.Issue):
-            issued.add((step.row, step.stage))
-        elif isinstance(step, loops.Wait) and (step.row, step.stage) in issued:
-            awaited.add((step.row, step.stage))
+        column = (step.row, step.stage)
+        if step.act is loops.Act.ISSUE:
+            issued.add(column)
+        elif step.act is loops.Act.WAIT and column in issued:
+            awaited.add(column)
     return frozenset(awaited)
 
 

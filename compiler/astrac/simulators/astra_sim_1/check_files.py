@@ -135,7 +135,7 @@ def issued_columns(workload: TextWorkload) -> dict[tuple[int, Stage], None]:
     return {
         (step.row, step.stage): None
         for step in loops.steps(workload, 1)
-        if isinstance(step, loops.Issue)
+        if step.act is loops.Act.ISSUE
         and workload.rows[step.row].work(step.stage).kind is not None
         and loops.levels(workload, step.row, step.stage) is not loops.Levels.NONE
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
+from struct import pack, unpack
 from typing import TYPE_CHECKING
 
 from astrac.job import IMPLEMENTED, Kind, bytes_per_ns
@@ -100,7 +101,7 @@ class LayerRow:
     reserved: int = -1
 
     def work(self, stage: Stage) -> Work:
-        """Of a stage."""
+        """The third of a stage."""
         return {
             Stage.FORWARD: self.forward,
             Stage.INPUT_GRADIENT: self.input_gradient,
@@ -268,6 +269,32 @@ class TextJob:
     injection_scale: float = 1.0
     queues: int = 1
     rendezvous: bool = False
+
+    def cycles(self, row: int, stage: Stage) -> int:
+        """The compute of a column, scaled."""
+        return _scaled(self.workload.rows[row].work(stage).time, self.compute_scale)
+
+    def bytes(self, row: int, stage: Stage) -> int:
+        """The bytes of a column's collective, scaled."""
+        return _scaled(self.workload.rows[row].work(stage).bytes, self.comm_scale)
+
+    @property
+    def delay(self) -> int:
+        """Cycles of a message step, scaled."""
+        return int(self.system.endpoint_delay * _float32(self.injection_scale))
+
+
+FLOAT32_LIMIT = 3.4028235e38
+
+
+def _float32(value: float) -> float:
+    """A scale as the command line keeps it."""
+    return float(unpack("f", pack("f", value))[0])
+
+
+def _scaled(value: int, scale: float) -> int:
+    """A column times a scale of the command line: through a double, and truncated."""
+    return int(float(value) * _float32(scale))
 
 
 __all__ = [

@@ -3,13 +3,13 @@
 ===========================  =====================================================
 section of the description   module
 ===========================  =====================================================
-1 policies, dimensions       `loops.LEVELS`, `lanes.boundary`
+1 policies, dimensions       `loops.RULES`, `lanes.boundary`
 1 loops A to E               `loops`
 2 message time               `network`
 2 words of algorithms        `lanes`
 5 phases                     `phases`, `messages` (members that do not run in step), `trees`
 5 chunks                     `chunks`
-5 queues, priorities         `queues`, `engine`, `ties` (NPUs that choose differently)
+5 queues, priorities         `queues` (also NPUs that choose differently), `engine`
 ===========================  =====================================================
 """
 

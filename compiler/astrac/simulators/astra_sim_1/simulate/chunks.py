@@ -1,4 +1,4 @@
-"""Section 5: the chunks of a collective, and the phases that each runs through."""
+"""The chunks of a collective, and the phases that each runs through (docs/simulators/astra-sim-1.md, section 5)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 
 from astrac.job import Kind
 from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
-from astrac.simulators.astra_sim_1.simulate.phases import Duration, Phases, size_after
+from astrac.simulators.astra_sim_1.simulate.lanes import lanes
+from astrac.simulators.astra_sim_1.simulate.phases import Duration, Endpoint, Phases, size_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from astrac.simulators.astra_sim_1.job import TextSystem
+    from astrac.simulators.astra_sim_1.job import TextJob, TextSystem
     from astrac.simulators.astra_sim_1.simulate.lanes import Lane
 
 CHUNK_LIMIT = 2_000_000
-"""Chunks of one collective; more are not played (the simulator would need hours)."""
+"""Chunks of one collective; more are not simulated (the simulator would need hours)."""
+
+TREE = "doubleBinaryTree"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,50 +77,16 @@ class Planner:
         walk = [lane for lane in order if lane.size > 1 and involved[lane.level]]
         if self.system.boost and any(self._needs_everyone(lane) for lane in walk):
             raise PlayError(Fault.BOOST, f"boost-mode leaves out NPUs that {kind.name} needs")
-        return self._program(kind, walk)
+        if kind is not Kind.ALL_REDUCE or self.system.optimization == "baseline" or not walk:
+            return [(kind, lane) for lane in walk]
+        *inner, last = walk
+        scatters = [(Kind.REDUCE_SCATTER, lane) for lane in inner]
+        return [*scatters, (Kind.ALL_REDUCE, last), *((Kind.ALL_GATHER, lane) for lane in reversed(inner))]
 
     def _needs_everyone(self, lane: Lane) -> bool:
         """Whether the NPUs of other rows are part of it: a flat row of several dimensions, a tree beside others."""
-        several = len(lane.dimensions) > 1
-        tree = lane.algorithm.name == "doubleBinaryTree"
-        return several or (tree and sum(other.size > 1 for other in self.lanes[Kind.ALL_REDUCE]) > 1)
-
-    def plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
-        """The phases of one chunk of `size` bytes."""
-        key = (kind, involved, size)
-        if key not in self._plans:
-            phases = self._plan(kind, involved, size)
-            if not self._remembers:
-                return phases
-            self._plans[key] = phases
-        return self._plans[key]
-
-    @property
-    def _remembers(self) -> bool:
-        """Whether equal chunks have equal phases: nothing takes turns."""
-        trees = any(lane.algorithm.name == "doubleBinaryTree" for row in self.lanes.values() for lane in row)
-        return self.queues == 1 and self.system.inter != "roundRobin" and not trees
-
-    def _plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
-        result = []
-        for task, lane in self.tasks(kind, involved):
-            # A tree is an all-reduce whatever it stands for, also to the rules of the queues.
-            step = Kind.ALL_REDUCE if lane.algorithm.name == "doubleBinaryTree" else task
-            after = size_after(step, lane, size)
-            duration = self.phases.duration(step, lane, size, mirrored=self._mirrored(kind, lane))
-            result.append(Phase(self._queue(lane.level), step, duration, max(size, after)))
-            size = after
-        return tuple(result)
-
-    def _program(self, kind: Kind, walk: list[Lane]) -> list[tuple[Kind, Lane]]:
-        """What is done on each lane in turn."""
-        if kind is not Kind.ALL_REDUCE or self.system.optimization == "baseline" or not walk:
-            return [(kind, lane) for lane in walk]
-        return [
-            *((Kind.REDUCE_SCATTER, lane) for lane in walk[:-1]),
-            (Kind.ALL_REDUCE, walk[-1]),
-            *((Kind.ALL_GATHER, lane) for lane in reversed(walk[:-1])),
-        ]
+        beside = sum(other.size > 1 for other in self.lanes[Kind.ALL_REDUCE]) > 1
+        return len(lane.dimensions) > 1 or (lane.algorithm.name == TREE and beside)
 
     def _rotate(self, order: list[Lane]) -> list[Lane]:
         if self.system.inter != "roundRobin":
@@ -128,6 +97,27 @@ class Planner:
         self._rotation = 0 if self._rotation + 1 == len(order) else self._rotation + 1
         return order
 
+    def plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
+        """The phases of one chunk of `size` bytes; equal chunks have equal ones where nothing takes turns."""
+        trees = any(lane.algorithm.name == TREE for row in self.lanes.values() for lane in row)
+        if trees or self.queues > 1 or self.system.inter == "roundRobin":
+            return self._plan(kind, involved, size)
+        key = (kind, involved, size)
+        if key not in self._plans:
+            self._plans[key] = self._plan(kind, involved, size)
+        return self._plans[key]
+
+    def _plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
+        result = []
+        for task, lane in self.tasks(kind, involved):
+            # A tree is an all-reduce whatever it stands for, also to the rules of the queues.
+            step = Kind.ALL_REDUCE if lane.algorithm.name == TREE else task
+            after = size_after(step, lane, size)
+            duration = self.phases.duration(step, lane, size, mirrored=self._mirrored(kind, lane))
+            result.append(Phase(self._queue(lane.level), step, duration, max(size, after)))
+            size = after
+        return tuple(result)
+
     def _queue(self, level: int) -> int:
         """The dimension's queues take turns."""
         turn = self._next_queue.get(level, 0)
@@ -136,8 +126,13 @@ class Planner:
 
     def _mirrored(self, kind: Kind, lane: Lane) -> bool:
         """The trees of a dimension take turns, apart for each kind of collective."""
-        if lane.algorithm.name != "doubleBinaryTree":
+        if lane.algorithm.name != TREE:
             return False
         turn = self._trees.get((kind, lane.level), 0)
         self._trees[kind, lane.level] = turn + 1
         return turn % 2 == 1
+
+
+def planner(job: TextJob, *, walk: bool = False) -> Planner:
+    """The planner of a job; `walk` as in `phases.Endpoint`. Raises PlayError when the lanes cannot be laid out."""
+    return Planner(job.system, lanes(job), Phases(Endpoint(job.delay, walk)), job.queues)

@@ -1,4 +1,4 @@
-"""Section 5: one representative NPU, its collectives and its queues, event by event."""
+"""One NPU stands for all: its collectives and queues, event by event (docs/simulators/astra-sim-1.md, section 5)."""
 
 from __future__ import annotations
 
@@ -6,41 +6,29 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
-from struct import pack, unpack
 from typing import TYPE_CHECKING
 
-from astrac.simulators.astra_sim_1.job import Stage, TextJob
-from astrac.simulators.astra_sim_1.simulate import loops, ties
-from astrac.simulators.astra_sim_1.simulate.chunks import Planner, chunk_sizes
+from astrac.simulators.astra_sim_1.job import FLOAT32_LIMIT, Stage, TextJob
+from astrac.simulators.astra_sim_1.simulate import loops
+from astrac.simulators.astra_sim_1.simulate.chunks import chunk_sizes, planner
 from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
-from astrac.simulators.astra_sim_1.simulate.lanes import lanes
-from astrac.simulators.astra_sim_1.simulate.loops import Compute, Issue, Mark, Priority, Wait
-from astrac.simulators.astra_sim_1.simulate.phases import Duration, Endpoint, Phases
-from astrac.simulators.astra_sim_1.simulate.queues import Chunk, Queue
+from astrac.simulators.astra_sim_1.simulate.loops import Act, Priority, Step
+from astrac.simulators.astra_sim_1.simulate.queues import Chunk, Queue, ending_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from astrac.job import Kind
-    from astrac.simulators.astra_sim_1.simulate.phases import Term
-    from astrac.simulators.astra_sim_1.simulate.ties import Tie
+    from astrac.simulators.astra_sim_1.simulate.phases import Duration, Term
 
 COMPUTE_LIMIT = 2**53
 PHASE_LIMIT = 2_000_000
-"""Phases of chunks, and steps of the loop, that are played (tens of seconds); with more a job is refused."""
+"""Phases of chunks, and steps of the loop, that are simulated (tens of seconds); with more a job is refused."""
 
 HIGHEST = 100_000_000
 
 OWN, PHASES = 0, 1
 """Order within a cycle."""
-
-
-FLOAT32_LIMIT = 3.4028235e38
-
-
-def float32(value: float) -> float:
-    """As the command line keeps a scale."""
-    return float(unpack("f", pack("f", value))[0])
 
 
 def _refuse(job: TextJob) -> None:
@@ -58,11 +46,6 @@ def _refuse(job: TextJob) -> None:
     if job.passes < 0 or job.queues < 1 or job.system.active_chunks < 1:
         reason = f"{job.passes} passes, {job.queues} queues, {job.system.active_chunks} active chunks"
         raise PlayError(Fault.SETTING, reason)
-
-
-def scaled(value: int, scale: float) -> int:
-    """A column times a scale of the command line: through a double, and truncated."""
-    return int(float(value) * float32(scale))
 
 
 @dataclass(slots=True)
@@ -87,28 +70,32 @@ class Issued:
 
 
 class Engine:
-    """Plays a job; `run` once.
+    """Simulates a job; `run` once.
 
     All NPUs act alike and a phase ends for all when the slowest has ended, so one NPU stands for all. In a cycle
     its own events (compute, updates) come before the ends of phases, because these take effect when the last NPU of the
     event queue has reached them.
+
+    Attributes:
+        now: the current cycle, with fractions where memory is slower than the network by some.
+        compute: cycles of all columns computed so far.
+        passes: cycles in which passes have ended.
+        issued: all collectives, in order.
     """
 
     def __init__(self, job: TextJob) -> None:
         _refuse(job)
         self.job = job
-        rows = lanes(job)
-        delay = int(job.system.endpoint_delay * float32(job.injection_scale))
-        self.walk = any(dimension.memory_scale > 0 for dimension in job.network.dimensions)
-        self.planner = Planner(job.system, rows, Phases(Endpoint(delay, self.walk)), job.queues)
-        self.slots = -(-job.system.active_chunks // job.queues)
-        self.involved = loops.involved_levels(job)
-        self.steps = loops.steps(job.workload, job.passes)
         self.now: float = 0
         self.compute = 0
         self.passes: list[int] = []
         self.issued: list[Issued] = []
-        self.finished = False
+        self._walks = any(dimension.memory_scale > 0 for dimension in job.network.dimensions)
+        self._planner = planner(job, walk=self._walks)
+        self._slots = -(-job.system.active_chunks // job.queues)
+        self._involved = loops.involved_levels(job)
+        self._steps = loops.steps(job.workload, job.passes)
+        self._finished = False
         self._heap: list[tuple[float, int, tuple[float, ...], int, Callable[[], None]]] = []
         self._sequence = 0
         self._scheduled: float = 0
@@ -127,16 +114,27 @@ class Engine:
             self.now, _, (self._scheduled, *_), _, event = heappop(self._heap)
             self._alarms.pop(int(self.now), None)
             event()
-        if not self.finished:
+        if not self._finished:
             row, stage = self._waiting or (0, Stage.FORWARD)
             name = self.job.workload.rows[row].name
             reason = f"layer {row} (`{name}`) waits for ever for its {stage.value} collective of 0 bytes"
             raise PlayError(Fault.ZERO_SIZE, reason)
         return int(self.now)
 
-    def _at(self, time: float, event: Callable[[], None]) -> None:
-        """An event at a time: the arrival of a message."""
-        self._push(time, (OWN, (self.now,)), event)
+    # -- events
+
+    def _push(self, time: float, event: Callable[[], None], order: int = OWN, lags: tuple[float, ...] = ()) -> None:
+        """An event; of those of one cycle the own ones come first, then those that were scheduled first.
+
+        Args:
+            time: when.
+            event: what happens.
+            order: OWN for the arrival of a message and for the NPU's own events.
+            lags: cycles from the end of a phase back to when its last events were scheduled; () is now.
+        """
+        self._sequence += 1
+        scheduled = tuple(time - lag for lag in lags) or (self.now,)
+        heappush(self._heap, (time, order, scheduled, self._sequence, event))
 
     def _after(self, cycles: float, event: Callable[[], None]) -> None:
         """An event of the NPU's own, some whole cycles from now.
@@ -148,70 +146,68 @@ class Engine:
         alarm = self._alarms.get(cycle, -1)
         if alarm < self.now:
             self._alarms[cycle] = alarm = self.now + cycles
-        self._push(alarm, (OWN, (self.now,)), event)
-
-    def _push(self, time: float, order: tuple[int, tuple[float, ...]], event: Callable[[], None]) -> None:
-        self._sequence += 1
-        heappush(self._heap, (time, *order, self._sequence, event))
-
-    def _advance(self) -> None:
-        """The loop's next steps, until one takes time."""
-        for step in self.steps:
-            self._spend(1)
-            if self._take(step):
-                return
-        self.finished = True
+        self._push(alarm, event)
 
     def _spend(self, cost: int) -> None:
         self._budget -= cost
         if self._budget < 0:
             raise PlayError(Fault.UNKNOWN, f"more than {PHASE_LIMIT} phases of chunks and steps")
 
-    def _take(self, step: loops.Step) -> bool:
+    # -- the loop of the policy
+
+    def _advance(self) -> None:
+        """The loop's next steps, until one takes time."""
+        for step in self._steps:
+            self._spend(1)
+            if self._take(step):
+                return
+        self._finished = True
+
+    def _take(self, step: Step) -> bool:
         """Do a step; whether the loop has to pause."""
-        match step:
-            case Compute(row, stage):
-                cycles = self._cycles(row, stage)
+        column = (step.row, step.stage)
+        match step.act:
+            case Act.COMPUTE:
+                cycles = self.job.cycles(*column)
+                if cycles >= COMPUTE_LIMIT:
+                    raise PlayError(Fault.TOO_LONG, f"layer {step.row} computes for {cycles} cycles")
                 self.compute += cycles
                 if cycles:
                     self._after(cycles, self._advance)
                 return cycles > 0
-            case Mark.TICK:
+            case Act.TICK:
                 self._after(1, self._advance)
                 return True
-            case Wait(row, stage) if self._running[row, stage]:
-                self._waiting = (row, stage)
+            case Act.WAIT if self._running[column]:
+                self._waiting = column
                 return True
-            case Issue():
+            case Act.ISSUE:
                 self._issue(step)
-            case Mark.PASS_END:
+            case Act.PASS_END:
                 self.passes.append(int(self.now))
         return False
 
-    def _cycles(self, row: int, stage: Stage) -> int:
-        cycles = scaled(self.job.workload.rows[row].work(stage).time, self.job.compute_scale)
-        if not 0 <= cycles < COMPUTE_LIMIT:
-            raise PlayError(Fault.TOO_LONG, f"layer {row} computes for {cycles} cycles")
-        return cycles
-
-    def _issue(self, step: Issue) -> None:
+    def _issue(self, step: Step) -> None:
         """Start a collective chunk by chunk; one that has no dimension to work on is dropped but uses up a priority."""
-        row = self.job.workload.rows[step.row]
-        work = row.work(step.stage)
-        if work.kind is None:
+        kind = self.job.workload.rows[step.row].work(step.stage).kind
+        if kind is None:
             return
-        size = scaled(work.bytes, self.job.comm_scale)
+        size = self.job.bytes(step.row, step.stage)
         priority = self._priority(step.priority)
-        collective = Issued(step.row, step.stage, work.kind, size, self.now)
-        involved = self.involved[loops.levels(self.job.workload, step.row, step.stage)]
-        ending = ties.ending_first(self._queues.values(), self.now, self._scheduled)
+        collective = Issued(step.row, step.stage, kind, size, self.now)
+        involved = self._involved[loops.levels(self.job.workload, step.row, step.stage)]
+        ending = ending_first(self._queues.values(), self.now, self._scheduled)
         for part in chunk_sizes(size, self.job.system.splits) if size else ():
-            phases = self.planner.plan(work.kind, involved, part)
+            phases = self._planner.plan(kind, involved, part)
             if not phases:
                 return
             collective.chunks += 1
             self._spend(len(phases))
-            self._enter(Chunk(len(self.issued), priority, phases), ending)
+            chunk = Chunk(len(self.issued), priority, phases)
+            queue = self._queues[chunk.phase.queue]
+            queue.note(chunk, ending, self.now, self._scheduled)
+            queue.insert(chunk)
+            self._fill(queue)
         self.issued.append(collective)
         self._running[step.row, step.stage] += 1
 
@@ -224,25 +220,18 @@ class Engine:
         self._counter += 1 if order == "LIFO" else -1
         return before
 
-    def _enter(self, chunk: Chunk, ending: list[Chunk]) -> None:
-        queue = self._queues[chunk.phase.queue]
-        ties.note(queue, chunk, ending, self.now, self._scheduled)
-        queue.insert(chunk)
-        self._fill(queue)
+    # -- the queues
 
     def _fill(self, queue: Queue) -> None:
         """Start waiting chunks while slots are free."""
-        while queue.is_waited_for and len(queue.running) < self.slots:
-            chunk = queue.next()
-            queue.running.append(chunk)
+        while (chunk := queue.take(self._slots)) is not None:
             duration = chunk.phase.duration
             self._check_fractions(duration)
             if duration.terms:
                 self._walk(chunk, iter(duration.terms))
                 continue
             chunk.end = self.now + duration.ns
-            order = (PHASES, tuple(chunk.end - lag for lag in duration.tail))
-            self._push(chunk.end, order, partial(self._end_phase, chunk))
+            self._push(chunk.end, partial(self._end_phase, chunk), PHASES, duration.tail)
 
     def _walk(self, chunk: Chunk, terms: Iterator[Term]) -> None:
         """A phase of fractions of ns, term by term."""
@@ -250,13 +239,13 @@ class Engine:
         if term is None:
             self._end_phase(chunk)
         elif term.message:
-            self._at(self.now + term.ns, partial(self._walk, chunk, terms))
+            self._push(self.now + term.ns, partial(self._walk, chunk, terms))
         else:
             self._after(term.ns, partial(self._walk, chunk, terms))
 
     def _check_fractions(self, duration: Duration) -> None:
         """With fractions of a ns about, a phase that cannot be walked would miss what the alarms round."""
-        if not self.walk:
+        if not self._walks:
             return
         self._jumps |= not duration.terms
         self._fractions |= not isinstance(duration.ns, int)
@@ -267,8 +256,8 @@ class Engine:
     def _end_phase(self, chunk: Chunk) -> None:
         """On to the next queue, or done."""
         left = self._queues[chunk.phase.queue]
-        if left.tie is not None and left.tie.cycle == self.now and ties.leaving_matters(left, left.tie):
-            raise self._apart(left.tie)
+        if left.leaving_matters(self.now):
+            raise self._apart(left)
         left.running.remove(chunk)
         if not chunk.left:
             self._end_chunk(self.issued[chunk.collective])
@@ -279,14 +268,13 @@ class Engine:
         entered.insert(chunk)
         self._fill(left)
         self._fill(entered)
-        tie = entered.tie
-        if tie is not None and tie.cycle == self.now and ties.arriving_matters(entered, tie, chunk):
-            raise self._apart(tie)
+        if entered.arriving_matters(chunk, self.now):
+            raise self._apart(entered)
 
-    def _apart(self, tie: Tie) -> PlayError:
+    def _apart(self, queue: Queue) -> PlayError:
         """With one slot, an NPU that has started another chunk than the rest waits for ever."""
         reason = f"in cycle {self.now} collectives start while a chunk's phase ends, and NPUs choose different chunks"
-        return PlayError(Fault.CHOSEN_APART if self.slots == 1 and tie.certain else Fault.UNKNOWN, reason)
+        return PlayError(Fault.CHOSEN_APART if self._slots == 1 and queue.tie.certain else Fault.UNKNOWN, reason)
 
     def _end_chunk(self, collective: Issued) -> None:
         collective.chunks -= 1

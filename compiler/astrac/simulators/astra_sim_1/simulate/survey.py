@@ -1,18 +1,15 @@
-"""What would go wrong with the collectives of a job, column by column, without playing it."""
+"""What would go wrong with the collectives of a job, column by column, without simulating it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.job import Kind
 from astrac.simulators.astra_sim_1.simulate import loops
-from astrac.simulators.astra_sim_1.simulate.chunks import Planner
-from astrac.simulators.astra_sim_1.simulate.engine import float32, scaled
+from astrac.simulators.astra_sim_1.simulate.chunks import TREE, Planner, planner
 from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
-from astrac.simulators.astra_sim_1.simulate.lanes import lanes
 from astrac.simulators.astra_sim_1.simulate.network import INT_LIMIT
-from astrac.simulators.astra_sim_1.simulate.phases import Endpoint, Phases, size_after, smallest_message
+from astrac.simulators.astra_sim_1.simulate.phases import size_after, smallest_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,8 +17,7 @@ if TYPE_CHECKING:
     from astrac.simulators.astra_sim_1.job import Stage, TextJob
 
 
-@dataclass(frozen=True, slots=True)
-class Surveyed:
+class Surveyed(NamedTuple):
     """A column that is issued.
 
     Attributes:
@@ -43,28 +39,27 @@ class Surveyed:
 
 def survey(job: TextJob, columns: Iterable[tuple[int, Stage]]) -> Iterator[Surveyed]:
     """The columns with what is wrong with each; raises PlayError when the lanes themselves cannot be laid out."""
-    delay = int(job.system.endpoint_delay * float32(job.injection_scale))
-    planner = Planner(job.system, lanes(job), Phases(Endpoint(delay)), job.queues)
+    layout = planner(job)
     levels = loops.involved_levels(job)
     known: dict[tuple[Kind, int, loops.Levels], tuple[int, Fault | None, str]] = {}
     for row, stage in columns:
-        work = job.workload.rows[row].work(stage)
-        if work.kind is None:
+        kind = job.workload.rows[row].work(stage).kind
+        if kind is None:
             continue
-        size = scaled(work.bytes, job.comm_scale)
+        size = job.bytes(row, stage)
         level = loops.levels(job.workload, row, stage)
-        key = (work.kind, size, level)
+        key = (kind, size, level)
         if key not in known:
-            known[key] = _look(planner, work.kind, levels[level], size)
-        yield Surveyed(row, stage, work.kind, size, *known[key])
+            known[key] = _look(layout, kind, levels[level], size)
+        yield Surveyed(row, stage, kind, size, *known[key])
 
 
-def _look(planner: Planner, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[int, Fault | None, str]:
+def _look(layout: Planner, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[int, Fault | None, str]:
     """Lanes, fault and reason of one collective."""
-    splits = planner.system.splits
+    splits = layout.system.splits
     count = 0
     try:
-        count = len(planner.tasks(kind, involved))
+        count = len(layout.tasks(kind, involved))
         if count == 0:
             return 0, None, ""
         if size == 0:
@@ -73,25 +68,24 @@ def _look(planner: Planner, kind: Kind, involved: tuple[bool, ...], size: int) -
             return count, Fault.BELOW_SPLITS, f"{size} bytes cannot be split into {splits} chunks"
         chunk = size // splits
         for part in {chunk, size % chunk} - {0}:
-            _look_at_chunk(planner, kind, involved, part)
+            _look_at_chunk(layout, kind, involved, part)
     except PlayError as error:
         return count, None if error.fault is Fault.UNKNOWN else error.fault, error.reason
     return count, None, ""
 
 
-def _look_at_chunk(planner: Planner, kind: Kind, involved: tuple[bool, ...], size: int) -> None:
-    for _ in planner.lanes[kind] if planner.system.inter == "roundRobin" else (None,):
+def _look_at_chunk(layout: Planner, kind: Kind, involved: tuple[bool, ...], size: int) -> None:
+    for _ in layout.lanes[kind] if layout.system.inter == "roundRobin" else (None,):
         entering = size
-        for task, lane in planner.tasks(kind, involved):
-            if lane.algorithm.name == "doubleBinaryTree" and task is not Kind.ALL_REDUCE:
-                reason = f"doubleBinaryTree does an all-reduce where {task.name} should be done"
-                raise PlayError(Fault.KIND, reason)
+        for task, lane in layout.tasks(kind, involved):
+            if lane.algorithm.name == TREE and task is not Kind.ALL_REDUCE:
+                raise PlayError(Fault.KIND, f"{TREE} does an all-reduce where {task.name} should be done")
             if entering >= INT_LIMIT:
                 raise PlayError(Fault.TOO_LARGE, f"a chunk of {entering} bytes, 2^31 or more, enters a phase")
             message = smallest_message(task, lane, entering)
             if not lane.symmetric:
-                planner.phases.endpoint.budget.look_at(lane.size)
+                layout.phases.endpoint.budget.look_at(lane.size)
             if min(lane.neighbour_times(message)) < 1:
                 raise PlayError(Fault.TOO_FAST, f"a message of {message} bytes takes less than 1 ns")
             entering = size_after(task, lane, entering)
-        planner.plan(kind, involved, size)
+        layout.plan(kind, involved, size)
