@@ -1,5 +1,7 @@
 """Values by the schema: what words mean, what is filled in, and one message for one mistake."""
 
+from collections import Counter
+from copy import deepcopy
 from fractions import Fraction
 
 import pytest
@@ -10,7 +12,7 @@ from astrac.language.document import to_json
 from astrac.language.elaborate import elaborate
 from astrac.language.parse import parse
 from astrac.language.resolve import resolve
-from astrac.language.validate import plainly_valid
+from astrac.language.validate import validate, violations
 from language import SPEC, codes, documents, findings, placed, tree
 
 RING = "topology pod {{\n  ring a {{ size: {size}, bandwidth: {bandwidth}, latency: {latency}{more} }}\n}}\n"
@@ -185,19 +187,75 @@ def test_a_plain_word_for_a_block():
 # -- the schemas
 
 
-def test_the_quick_yes_never_says_more_than_jsonschema():
-    from jsonschema import Draft202012Validator
+def _with_blocks(entry):
+    """The schema with `x-blocks` spelled out for jsonschema: the branch is chosen by `kind`, never by `oneOf`."""
+    if isinstance(entry, list):
+        return [_with_blocks(part) for part in entry]
+    if not isinstance(entry, dict):
+        return entry
+    closed = {keyword: _with_blocks(told) for keyword, told in entry.items()}
+    if "x-blocks" in entry:
+        choices = entry["x-blocks"].items()
+        branches = [{"if": {"properties": {"kind": {"const": kind}}}, "then": _with_blocks(it)} for kind, it in choices]
+        closed["items"] = {"allOf": branches}
+    return closed
 
-    from astrac.language.validate import _with_blocks
+
+def test_violations_are_those_that_jsonschema_finds():
+    from jsonschema import Draft202012Validator
 
     (document,) = documents(SPEC)
     entry = schema.spec()
     validator = Draft202012Validator(_with_blocks(entry))
-    assert plainly_valid(document.tree, entry)
+    assert list(violations(document.tree, entry)) == []
     wrong = [None, True, -1, 0, 1, Fraction(1, 2), 10**12, "", "ring", [], {}, {"kind": "x"}]
+    found = Counter()
     for tree_ in _variations(document.tree, wrong):
-        if _kinds_are_known(tree_) and plainly_valid(tree_, entry):
-            assert validator.is_valid(tree_)
+        if _kinds_are_known(tree_):
+            ours = {(each.place, each.keyword) for each in violations(tree_, entry)}
+            theirs = {
+                ("".join(f"/{step}" for step in error.absolute_path), error.validator)
+                for error in validator.iter_errors(tree_)
+            }
+            untyped = {place for place, keyword in ours if keyword == "type"}
+            assert ours == {(place, word) for place, word in theirs if word == "type" or place not in untyped}
+            found.update(word for _, word in ours)
+    assert set(found) > {"type", "enum", "minimum", "maximum", "exclusiveMinimum", "minItems", "required"}
+
+
+@pytest.mark.parametrize(
+    "value, keyword, limit, broken",
+    [
+        (3, "exclusiveMaximum", 3, True),
+        (2, "exclusiveMaximum", 3, False),
+        (3, "maximum", 3, False),
+        (4, "maximum", 3, True),
+        (Fraction(5, 2), "minimum", 3, True),
+        (3, "exclusiveMinimum", 3, True),
+        ("fast", "minimum", 3, False),  # one of `x-words`
+        ([1, 2], "maxItems", 1, True),
+        ([1], "maxItems", 1, False),
+        ([], "minItems", 1, True),
+        ("", "minLength", 1, True),
+        ({}, "minProperties", 1, True),
+        ({"a": 1}, "minProperties", 1, False),
+        ([1, 2, 1], "uniqueItems", True, True),
+        ([1, "1"], "uniqueItems", True, False),
+        ({"a": 1}, "required", ["a", "b"], True),
+        ({"a": 1}, "additionalProperties", False, True),
+        (6, "multipleOf", 3, True),  # a keyword without a message
+    ],
+)
+def test_keywords(value, keyword, limit, broken):
+    assert [found.keyword for found in violations(value, {keyword: limit})] == [keyword] * broken
+
+
+def test_a_keyword_without_a_message_is_our_mistake():
+    (document,) = documents(SPEC)
+    spec = deepcopy(schema.spec())
+    spec["properties"]["training"]["properties"]["steps"]["multipleOf"] = 3
+    (found,) = validate(document, spec).diagnostics
+    assert (found.code, found.message) == ("AS900", "`training` breaks `multipleOf` of its schema")
 
 
 def _variations(node, wrong):
@@ -233,7 +291,9 @@ def test_schemas_are_draft_2020_12_and_say_what_everything_is():
         Draft202012Validator.check_schema(_floats(block))
         for name, entry in block.get("properties", {}).items():
             assert entry["description"].endswith("."), name
-            assert "default" not in entry or entry["type"] == "object" or plainly_valid(entry["default"], entry), name
+            assert "default" not in entry or entry["type"] == "object" or not [*violations(entry["default"], entry)], (
+                name
+            )
 
 
 def _floats(node):

@@ -1,13 +1,13 @@
 """`Document` -> diagnostics: bounds, required keys and all else that the schemas say of values (AS4xx).
 
-jsonschema decides. Its import costs more than the whole check of a spec, so a spec that is plainly right, by the few
-keywords that the block schemas use, does not pay for it; in any doubt jsonschema is asked.
+The block schemas use a dozen keywords of JSON Schema. They are checked here, for importing jsonschema costs more than
+the whole check of a spec; a test compares what is found with what jsonschema finds.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac import units
 from astrac.diagnostics import Diagnostic, Result, diagnostic, quoted
@@ -40,18 +40,14 @@ def validate(document: Document, spec: Schema | None = None) -> Result[Document]
 def _check(
     document: Document, holes: _Holes, pointer: str, tree: dict[str, Any], entry: Schema
 ) -> Iterator[Diagnostic]:
-    if plainly_valid(tree, entry):
-        return
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - see the module's docstring
-
     missing: dict[str, list[str]] = {}
-    for error in Draft202012Validator(_with_blocks(entry)).iter_errors(tree):
-        place = pointer + "".join(f"/{escaped(str(step))}" for step in error.absolute_path)
-        if error.validator == "required":
-            names = [name for name in error.validator_value if name not in error.instance]
+    for violation in violations(tree, entry, pointer):
+        place = violation.place
+        if violation.keyword == "required":
+            names = [name for name in violation.limit if name not in violation.value]
             missing[place] = [name for name in names if not holes.explain(f"{place}/{name}")]
         elif not holes.explain(place):
-            yield _VIOLATIONS.get(str(error.validator), _other)(document, place, error)
+            yield _VIOLATIONS.get(violation.keyword, _other)(document, violation)
     for place, names in missing.items():
         if names:
             yield _missing(document, place, names)
@@ -70,34 +66,52 @@ class _Holes:
         return place in self._holes or place in self._around or f"{block}/{ALL}" in self._holes
 
 
-# -- the quick yes
+# -- values by their schema
 
 
-def plainly_valid(value: Any, entry: Schema) -> bool:
-    """Whether a value is right by the keywords below; False says only that jsonschema has to be asked."""
-    return all(
-        keyword.startswith("x-") or keyword in _SAYING or (keyword in _PLAIN and _PLAIN[keyword](value, told, entry))
-        for keyword, told in entry.items()
-    ) and _children_valid(value, entry)
+class Violation(NamedTuple):
+    """A keyword of a schema that a value breaks.
+
+    Attributes:
+        place: the value's JSON pointer.
+        keyword: of the schema.
+        limit: what stands behind the keyword.
+        value: the value itself.
+        entry: the value's whole schema.
+    """
+
+    place: str
+    keyword: str
+    limit: Any
+    value: Any
+    entry: Schema
 
 
-def _children_valid(value: Any, entry: Schema) -> bool:
+def violations(value: Any, entry: Schema, place: str = "") -> Iterator[Violation]:
+    """What a schema does not allow in a value and in its parts; a value of a wrong type is looked at no further."""
+    if "type" in entry and not _is_type(value, entry["type"]):
+        yield Violation(place, "type", entry["type"], value, entry)
+        return
+    for keyword, limit in entry.items():
+        if keyword not in _ELSEWHERE and not keyword.startswith("x-"):
+            allows = _ALLOWS.get(keyword)
+            if allows is None or not allows(value, limit):
+                yield Violation(place, keyword, limit, value, entry)
     if isinstance(value, list):
-        if "x-blocks" in entry:
-            return all(plainly_valid(item, entry["x-blocks"][item["kind"]]) for item in value)
-        return "items" not in entry or all(plainly_valid(item, entry["items"]) for item in value)
-    if isinstance(value, dict):
-        properties, rest = entry.get("properties", {}), entry.get("additionalProperties", True)
-        return all(
-            plainly_valid(item, properties[key])
-            if key in properties
-            else isinstance(rest, dict) and plainly_valid(item, rest)
-            for key, item in value.items()
-        )
-    return True
+        for at, item in enumerate(value):
+            part = entry["x-blocks"][item["kind"]] if "x-blocks" in entry else entry.get("items", {})
+            yield from violations(item, part, f"{place}/{at}")
+    elif isinstance(value, dict):
+        properties, rest = entry.get("properties", {}), entry.get("additionalProperties", {})
+        for key, item in value.items():
+            part = properties.get(key, rest)
+            if part is False:
+                yield Violation(place, "additionalProperties", part, value, entry)
+            else:
+                yield from violations(item, part, f"{place}/{escaped(key)}")
 
 
-def _is_type(value: Any, told: Any, _: Schema) -> bool:
+def _is_type(value: Any, told: str | list[str]) -> bool:
     kinds = told if isinstance(told, list) else [told]
     return any(isinstance(value, _TYPES[kind]) and (kind == "boolean") == isinstance(value, bool) for kind in kinds)
 
@@ -107,47 +121,25 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "number": (int, Fraction),
 }  # fmt: skip
 
-_SAYING = frozenset({"title", "description", "default", "properties", "additionalProperties", "items"})
-"""Keywords that say nothing of the value itself; those of its parts are looked at apart."""
+_ELSEWHERE = frozenset({"type", "title", "description", "default", "properties", "additionalProperties", "items"})
+"""Keywords that say nothing of the value itself, or are looked at before."""
 
-_PLAIN: dict[str, Callable[[Any, Any, Schema], bool]] = {
-    "type": _is_type,
-    "enum": lambda value, told, _: value in told,
-    "minimum": lambda value, told, _: isinstance(value, str) or value >= told,
-    "maximum": lambda value, told, _: isinstance(value, str) or value <= told,
-    "exclusiveMinimum": lambda value, told, _: isinstance(value, str) or value > told,
-    "exclusiveMaximum": lambda value, told, _: isinstance(value, str) or value < told,
-    "minLength": lambda value, told, _: len(value) >= told,
-    "minItems": lambda value, told, _: len(value) >= told,
-    "maxItems": lambda value, told, _: len(value) <= told,
-    "minProperties": lambda value, told, _: len(value) >= told,
-    "uniqueItems": lambda value, _told, _entry: len({repr(item) for item in value}) == len(value),
-    "required": lambda value, told, _: all(name in value for name in told),
+_ALLOWS: dict[str, Callable[[Any, Any], bool]] = {
+    "enum": lambda value, words: value in words,
+    "minimum": lambda value, limit: isinstance(value, str) or value >= limit,
+    "maximum": lambda value, limit: isinstance(value, str) or value <= limit,
+    "exclusiveMinimum": lambda value, limit: isinstance(value, str) or value > limit,
+    "exclusiveMaximum": lambda value, limit: isinstance(value, str) or value < limit,
+    "minLength": lambda value, limit: len(value) >= limit,
+    "minItems": lambda value, limit: len(value) >= limit,
+    "maxItems": lambda value, limit: len(value) <= limit,
+    "minProperties": lambda value, limit: len(value) >= limit,
+    "uniqueItems": lambda value, _: len({repr(item) for item in value}) == len(value),
+    "required": lambda value, names: all(name in value for name in names),
 }
 
 
 # -- violations in our own words
-
-
-def _with_blocks(entry: Schema) -> Schema:
-    """The schema with `x-blocks` spelled out for jsonschema: the branch is chosen by `kind`, never by `oneOf`."""
-    closed: Schema = {}
-    for keyword, told in entry.items():
-        if keyword == "x-blocks":
-            closed[keyword] = told
-            closed["items"] = {
-                "allOf": [
-                    {"if": {"properties": {"kind": {"const": kind}}}, "then": _with_blocks(branch)}
-                    for kind, branch in told.items()
-                ]
-            }
-        elif keyword == "properties":
-            closed[keyword] = {name: _with_blocks(value) for name, value in told.items()}
-        elif keyword in ("items", "additionalProperties") and isinstance(told, dict):
-            closed[keyword] = _with_blocks(told)
-        else:
-            closed[keyword] = told
-    return closed
 
 
 def _missing(document: Document, place: str, names: list[str]) -> Diagnostic:
@@ -163,50 +155,48 @@ def _missing(document: Document, place: str, names: list[str]) -> Diagnostic:
     return diagnostic("AS403", f"{quoted(origin.value.text)} lacks {listed}", origin.value)
 
 
-def _bound(words: str) -> Callable[[Document, str, Any], Diagnostic]:
-    def violation(document: Document, place: str, error: Any) -> Diagnostic:
+def _bound(words: str) -> Callable[[Document, Violation], Diagnostic]:
+    def bound(document: Document, violation: Violation) -> Diagnostic:
+        place, value = violation.place, violation.value
         unit = document.units.get(place)
-        limit = Fraction(error.validator_value)
+        limit = Fraction(violation.limit)
         shown = str(Quantity(limit, units.dimension(unit))) if unit else units.decimal(limit)
         name = quoted(document.key(place).text)
-        share = unit == "1" and limit == 1 and 2 <= error.instance <= 100
-        hints = (f"write `{units.decimal(Fraction(error.instance))} %`",) if share else ()
+        share = unit == "1" and limit == 1 and 2 <= value <= 100
+        hints = (f"write `{units.decimal(Fraction(value))} %`",) if share else ()
         return diagnostic("AS410", f"{name} must be {words} {shown}", document.at(place), hints=hints)
 
-    return violation
+    return bound
 
 
-def _length(document: Document, place: str, error: Any) -> Diagnostic:
-    few = str(error.validator).startswith("min")
-    limit, count = error.validator_value, len(error.instance)
-    blocks = error.schema.get("x-blocks") or {}
+def _length(document: Document, violation: Violation) -> Diagnostic:
+    place, keyword, limit, value, entry = violation
+    few = keyword.startswith("min")
+    blocks = entry.get("x-blocks") or {}
     origin = document.origins[place]
-    if few and (blocks or error.validator == "minProperties"):
-        what = ", ".join(f"`{kind}`" for kind in sorted(blocks or error.schema["properties"]))
+    if few and (blocks or keyword == "minProperties"):
+        what = ", ".join(f"`{kind}`" for kind in sorted(blocks or entry["properties"]))
         return diagnostic("AS411", f"{quoted(origin.value.text)} is empty: it needs one of {what}", origin.value)
-    if error.validator == "minLength":
+    if keyword == "minLength":
         return diagnostic("AS411", f"{quoted(origin.key.text)} is an empty text", origin.value)
     bound = "at least" if few else "at most"
-    message = f"{quoted(origin.key.text)} takes {bound} {limit}, not {count}"
+    message = f"{quoted(origin.key.text)} takes {bound} {limit}, not {len(value)}"
     return diagnostic("AS411", message, origin.value)
 
 
-def _repeated(document: Document, place: str, error: Any) -> Diagnostic:
-    seen: set[str] = set()
-    span = document.at(place)
-    for at, item in enumerate(error.instance):
-        if repr(item) in seen:
-            span = document.near(f"{place}/{at}")
-            break
-        seen.add(repr(item))
+def _repeated(document: Document, violation: Violation) -> Diagnostic:
+    first: dict[str, int] = {}
+    again = next(at for at, item in enumerate(violation.value) if first.setdefault(repr(item), at) != at)
+    span = document.near(f"{violation.place}/{again}")
     return diagnostic("AS412", f"{quoted(span.text)} is there twice", span)
 
 
-def _other(document: Document, place: str, error: Any) -> Diagnostic:
-    return diagnostic("AS900", f"{quoted(document.key(place).text)}: {error.message}", document.at(place))
+def _other(document: Document, violation: Violation) -> Diagnostic:
+    message = f"{quoted(document.key(violation.place).text)} breaks `{violation.keyword}` of its schema"
+    return diagnostic("AS900", message, document.at(violation.place))
 
 
-_VIOLATIONS: dict[str, Callable[[Document, str, Any], Diagnostic]] = {
+_VIOLATIONS: dict[str, Callable[[Document, Violation], Diagnostic]] = {
     "minimum": _bound("at least"),
     "maximum": _bound("at most"),
     "exclusiveMinimum": _bound("more than"),
