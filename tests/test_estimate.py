@@ -13,7 +13,7 @@ import pytest
 from astrac.api.checking import Options
 from astrac.api.compiling import compile_data, plan_data, write
 from astrac.api.estimating import as_json, estimate_folder, estimate_spec
-from astrac.estimate.text import duration, scaled, text
+from astrac.estimate.text import text
 
 ROOT = Path(__file__).parents[1]
 SPECS = sorted((ROOT / "specs").glob("*.astra"))
@@ -179,22 +179,3 @@ def test_json_of_one_and_of_several():
     )
     assert json.loads(as_json(entries))["npus"] == 8
     assert len(as_json((*entries, *entries)).splitlines()) == 2
-
-
-@pytest.mark.parametrize(
-    ("nanoseconds", "shown"),
-    [
-        (0, "0 ns"),
-        (999, "999 ns"),
-        (1000, "1.000 us"),
-        (12_345, "12.35 us"),
-        (987_654_321, "987.7 ms"),
-        (6e10, "60.00 s"),
-    ],
-)
-def test_times_are_in_units_that_read(nanoseconds, shown):
-    assert duration(nanoseconds) == shown
-
-
-def test_decimal_multiples():
-    assert [scaled(value, "B") for value in (1e3, 2.5e9, 989e12)] == ["1.000 kB", "2.500 GB", "989.0 TB"]

@@ -181,11 +181,3 @@ def test_compare_shows_what_differs():
         "+ vgg0_conv11_fwd  Conv  512x512x3x3  2,359,808 parameters  1,849,688,064 MACs",
         "+ vgg0_conv12_fwd  Conv  512x512x3x3  2,359,808 parameters  462,422,016 MACs",
     ]
-
-
-@pytest.mark.parametrize(
-    "number, text",
-    [(0, "0 "), (999, "999 "), (1000, "1 k"), (25_557_032, "25.56 M"), (999_960, "1 M"), (3 * 10**30, "3e+12 E")],
-)
-def test_scaled(number, text):
-    assert table.scaled(number) == text

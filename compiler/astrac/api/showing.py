@@ -8,7 +8,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from astrac.codes import CODES
-from astrac.estimate.text import brief, duration, size, table, text
+from astrac.estimate.text import brief, text
+from astrac.figures import columns, duration, share, size
 from astrac.simulators import TARGETS
 from astrac.training.plan import Communicate, Computation, Remote, Transfer
 
@@ -65,12 +66,12 @@ def _overview(found: Sequence[Estimated]) -> str:
             [
                 ", ".join(f"{key} {value}" for key, value in entry.point) or entry.title,
                 "fails" if values.fails is not None else duration(values.cycles / values.steps),
-                *(f"{100 * part / values.cycles if values.cycles else 0:.0f}%" for part in parts),
+                *(share(part, values.cycles) for part in parts),
                 "" if used is None else f"{used:.1%}",
                 "" if values.memory is None else size(values.memory.total),
             ]
         )
-    return "\n".join(table(rows, left=1)) + "\n"
+    return "\n".join(columns(rows, left=(0,))) + "\n"
 
 
 def estimates_csv(found: Sequence[Estimated]) -> str:

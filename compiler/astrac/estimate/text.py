@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from astrac.estimate.model import MEMORY_TERMS, LayerTime
+from astrac.figures import amount, columns, duration, rate, share, size
 from astrac.simulators.results import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from astrac.estimate.model import Estimate
 
@@ -50,7 +51,7 @@ def brief(estimate: Estimate) -> list[str]:
             ("bubble", "bubble"),
         )
         parts = [
-            f"{word} {_share(getattr(slowest, name), slowest.cycles)}" for name, word in names if getattr(slowest, name)
+            f"{word} {share(getattr(slowest, name), slowest.cycles)}" for name, word in names if getattr(slowest, name)
         ]
         lines.append(f"{'of which':<12}{', '.join(parts)}")
     if estimate.memory is not None:
@@ -65,12 +66,12 @@ def _summary(estimate: Estimate) -> list[str]:
     lines.append(f"{'cycles':<12}{estimate.cycles:,} (1 cycle = 1 ns) on {estimate.npus:,} NPUs")
     speed = estimate.throughput
     if speed is not None:
-        lines.append(f"{'samples':<12}{_three(speed.samples_per_second)}/s")
+        lines.append(f"{'samples':<12}{rate(speed.samples_per_second)}/s")
         if speed.tokens_per_second is not None:
-            lines.append(f"{'tokens':<12}{_three(speed.tokens_per_second)}/s")
+            lines.append(f"{'tokens':<12}{rate(speed.tokens_per_second)}/s")
         if speed.utilisation is not None:
             lines.append(
-                f"{'model FLOPs':<12}{scaled(speed.model_flops, 'FLOP')} a step, {speed.utilisation:.1%} of the peak"
+                f"{'model FLOPs':<12}{amount(speed.model_flops, 'FLOP')} a step, {speed.utilisation:.1%} of the peak"
             )
     if estimate.doubt is not None:
         lines.append(f"{'note':<12}{estimate.doubt}")
@@ -83,9 +84,9 @@ def _classes(estimate: Estimate) -> list[str]:
     heads = {"communication": "exposed communication"}
     rows = [["ranks", "", "total", *(heads.get(name, name) for name in used)]]
     for entry in estimate.classes:
-        shares = [f"{duration(getattr(entry, name))} {_share(getattr(entry, name), entry.cycles)}" for name in used]
+        shares = [f"{duration(getattr(entry, name))} {share(getattr(entry, name), entry.cycles)}" for name in used]
         rows.append([entry.name, f"{entry.ranks:,}", duration(entry.cycles), *shares])
-    return table(rows, left=1)
+    return columns(rows, left=(0,))
 
 
 def _traffic(estimate: Estimate) -> list[str]:
@@ -97,7 +98,7 @@ def _traffic(estimate: Estimate) -> list[str]:
         wire = duration(entry.wire) + faster if entry.wire else ""
         words = " ".join(entry.algorithms)
         rows.append([entry.axis, entry.kind, words, f"{entry.count:,}", size(entry.bytes), duration(entry.time), wire])
-    return table(rows, left=3)
+    return columns(rows, left=range(3))
 
 
 def _layers(estimate: Estimate) -> list[str]:
@@ -116,7 +117,7 @@ def _layers(estimate: Estimate) -> list[str]:
         for row in kinds
         if row in shown
     ]
-    lines = table(rows, left=1)
+    lines = columns(rows, left=(0,))
     rest = len(kinds) - len(shown)
     return [*lines, f"... and {rest} smaller ones (--format json has all)"] if rest else lines
 
@@ -144,10 +145,10 @@ def _path(estimate: Estimate) -> list[str]:
         return []
     rows = [["critical path", "time", "share", "pieces"]]
     rows += [
-        [segment.what, duration(segment.time), _share(segment.time, estimate.cycles), f"{segment.count:,}"]
+        [segment.what, duration(segment.time), share(segment.time, estimate.cycles), f"{segment.count:,}"]
         for segment in estimate.path[:ROWS]
     ]
-    return table(rows, left=1)
+    return columns(rows, left=(0,))
 
 
 def _memory(estimate: Estimate) -> list[str]:
@@ -156,53 +157,4 @@ def _memory(estimate: Estimate) -> list[str]:
         return []
     terms = [(name, getattr(need, name)) for name in MEMORY_TERMS]
     rows = [["memory", "bytes"], *([name, size(value)] for name, value in terms if value)]
-    return table(rows, left=1)
-
-
-def table(rows: Sequence[Sequence[str]], left: int) -> list[str]:
-    """Columns aligned: the first `left` to the left, the others to the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(_padded(row, widths, left)).rstrip() for row in rows]
-
-
-def _padded(row: Sequence[str], widths: Sequence[int], left: int) -> Iterable[str]:
-    for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
-        yield cell.ljust(width) if column < left else cell.rjust(width)
-
-
-_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"))
-_DECIMAL = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-def duration(nanoseconds: float) -> str:
-    """A time in the largest unit that leaves a digit before the point."""
-    for factor, unit in _TIMES:
-        if nanoseconds >= factor:
-            return f"{_digits(nanoseconds / factor)} {unit}"
-    return f"{nanoseconds:.0f} ns"
-
-
-def scaled(value: float, unit: str) -> str:
-    """A decimal multiple, `989 TFLOP`."""
-    for factor, prefix in _DECIMAL:
-        if value >= factor:
-            return f"{_digits(value / factor)} {prefix}{unit}"
-    return f"{_digits(value)} {unit}"
-
-
-def size(count: int) -> str:
-    """Bytes in decimal multiples."""
-    return scaled(count, "B") if count >= 1000 else f"{count} B"
-
-
-def _digits(value: float) -> str:
-    """Four significant digits."""
-    return f"{value:.{max(0, 3 - len(str(int(value))) + 1)}f}"
-
-
-def _three(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole if whole else 0:.0f}%"
+    return columns(rows, left=(0,))

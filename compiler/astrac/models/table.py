@@ -8,6 +8,7 @@ import json
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from astrac.figures import amount, columns
 from astrac.models.model import Layer, Model, stored_bytes, traffic
 
 if TYPE_CHECKING:
@@ -211,20 +212,12 @@ def _text(model: Model, shown: Sequence[Layer], widths: ElementBytes | None, *, 
         tuple(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells(layer, weights_only=weights_only))
         for layer in shown
     ]
-    return "\n".join([*_columns([head, *body]), "", *summary(model, shown, widths, weights_only=weights_only)]) + "\n"
-
-
-def _columns(table: Sequence[tuple[str, ...]]) -> list[str]:
-    """Words left, numbers right."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    numbers = (3, 5, 6)
-    return [
-        "  ".join(
-            cell.rjust(width) if index in numbers else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
+    return (
+        "\n".join(
+            [*columns([head, *body], left=(0, 1, 2, 4)), "", *summary(model, shown, widths, weights_only=weights_only)]
+        )
+        + "\n"
+    )
 
 
 def summary(
@@ -232,29 +225,26 @@ def summary(
 ) -> list[str]:
     """The model as people know it, one line a fact."""
     sums = totals(model, shown, widths, weights_only=weights_only)
-    backward = (scaled(sums["input_gradient_flops"]), scaled(sums["weight_gradient_flops"]))
+    backward = (_amount(sums["input_gradient_flops"], "FLOP"), _amount(sums["weight_gradient_flops"], "FLOP"))
+    forward = f"{_amount(sums['macs'], 'MAC')} = {_amount(sums['flops'], 'FLOP')}"
     lines = [
-        f"parameters   {scaled(sums['params'])} ({sums['params']:,})",
-        f"weights      {scaled(sums['weight_bytes'])}B as stored",
-        f"forward      {scaled(sums['macs'])}MAC = {scaled(sums['flops'])}FLOP a micro-batch of {model.batch}",
-        f"backward     {backward[0]}FLOP for inputs, {backward[1]}FLOP for weights",
-        f"elementwise  {scaled(sums['vector_flops'])}FLOP forward (norms, activations, pooling, softmax)",
-        f"activations  {scaled(sums['kept_bytes'])}B kept for backward",
+        f"parameters   {_amount(sums['params'])} ({sums['params']:,})",
+        f"weights      {_amount(sums['weight_bytes'], 'B')} as stored",
+        f"forward      {forward} a micro-batch of {model.batch}",
+        f"backward     {backward[0]} for inputs, {backward[1]} for weights",
+        f"elementwise  {_amount(sums['vector_flops'], 'FLOP')} forward (norms, activations, pooling, softmax)",
+        f"activations  {_amount(sums['kept_bytes'], 'B')} kept for backward",
     ]
     if sums["file_params"] != sums["params"]:
-        lines.insert(1, f"in the file  {scaled(sums['file_params'])} ({sums['file_params']:,}), tied weights repeated")
+        file = _amount(sums["file_params"])
+        lines.insert(1, f"in the file  {file} ({sums['file_params']:,}), tied weights repeated")
     if sums["trainable_params"] != sums["params"]:
-        lines.insert(1, f"trainable    {scaled(sums['trainable_params'])} ({sums['trainable_params']:,})")
+        lines.insert(1, f"trainable    {_amount(sums['trainable_params'])} ({sums['trainable_params']:,})")
     return lines
 
 
-def scaled(number: int) -> str:
-    """Four significant digits and a decimal prefix: `25.56 M`."""
-    value, prefixes = float(number), ["", "k", "M", "G", "T", "P", "E"]
-    index = 0
-    while value >= 999.95 and index < len(prefixes) - 1:
-        value, index = value / 1000, index + 1
-    return f"{number} " if not index else f"{value:.4g} {prefixes[index]}"
+def _amount(number: int, unit: str = "") -> str:
+    return amount(number, unit, zeros=False)
 
 
 def compare(first: Model, second: Model) -> str:
@@ -265,7 +255,7 @@ def compare(first: Model, second: Model) -> str:
     for key, value in ours.items():
         ratio = f"{theirs[key] / value:.4g}" if value else "-" if theirs[key] else "1"
         table.append((key.replace("_", " "), f"{value:,}", f"{theirs[key]:,}", ratio))
-    lines = [*_left(table), ""]
+    lines = [*columns(table, left=(0,)), ""]
     named = len(mine) + len(yours) > _MANY
     keys = [[cells(layer)[0 if named else 1 :] for layer in layers] for layers in (mine, yours)]
     matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
@@ -276,17 +266,6 @@ def compare(first: Model, second: Model) -> str:
             lines += [f"- {_line(layer)}" for layer in mine[start:end]]
             lines += [f"+ {_line(layer)}" for layer in yours[from_:to]]
     return "\n".join(lines) + "\n"
-
-
-def _left(table: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if not index else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
 
 
 def _line(layer: Layer) -> str:
