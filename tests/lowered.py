@@ -83,12 +83,12 @@ def flops(steps):
 
 def columns(plan, count=traffic):
     """Summed over one rank of each stage."""
-    return sum((count(duty.steps) for duty in plan.duties if not duty.slow), Counter())
+    return sum((count(program.steps) for program in plan.programs if not program.slow), Counter())
 
 
-def first_rank(plan, duty):
+def first_rank(plan, program):
     axis = plan.axis("pipeline")
-    return duty.slow[0] if duty.slow else 0 if axis is None else duty.stage * axis.stride
+    return program.slow[0] if program.slow else 0 if axis is None else program.stage * axis.stride
 
 
 def members(plan, axes, rank, only=()):
@@ -101,11 +101,11 @@ def members(plan, axes, rank, only=()):
     return tuple(sorted(rank + sum(offsets) for offsets in product(*digits)))
 
 
-def plan_totals(plan, duty):
-    """What the trace of a duty's first rank adds up to: collectives by kind and members, messages by peer, work."""
-    rank = first_rank(plan, duty)
+def plan_totals(plan, program):
+    """What the trace of a program's first rank adds up to: collectives by kind and members, messages by peer, work."""
+    rank = first_rank(plan, program)
     found = Counter()
-    for step in duty.steps:
+    for step in program.steps:
         match step.action:
             case Computation(flops=operations, bytes=moved):
                 found["flops"] += operations

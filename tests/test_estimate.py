@@ -111,7 +111,7 @@ def test_a_fixed_global_batch_on_a_quarter_of_the_ranks_computes_four_times_as_l
     forward = {}
     for ranks in (16, 64):
         (result,) = plan_data("x", DENSE.format(ranks=ranks).encode())
-        steps = result.value.plan.duties[0].steps
+        steps = result.value.plan.programs[0].steps
         forward[ranks] = sum(step.action.flops for step in steps if step.phase.value == "forward")
     assert forward[16] == 4 * forward[64]
 
@@ -131,7 +131,7 @@ def test_norms_are_whole_on_every_tensor_rank():
     weights = {}
     for t in (2, 4):
         (result,) = plan_data("x", NORMS.format(t=t).encode())
-        weights[t] = result.value.plan.duties[0].memory.weights // 2
+        weights[t] = result.value.plan.programs[0].memory.weights // 2
     matrices = 12 * 4096**2 + (3 + 4) * 4096 + 1024 * 4096  # qkv, projection, up, down; their column biases; embedding
     rest = 2 * 2 * 4096 + 2 * 4096 + 2 * 4096 + 128 * 4096  # two norms, two row biases, the last norm, positions
     assert weights == {t: matrices // t + rest for t in (2, 4)}

@@ -36,7 +36,7 @@ def stages(variant):
     """File name -> text of everything that a person would read."""
     texts = {
         "elaborated.json": to_json(variant.document.tree) + "\n",
-        "plan.txt": plan_text(replace(variant.plan, duties=ends(variant.plan.duties))),
+        "plan.txt": plan_text(replace(variant.plan, programs=ends(variant.plan.programs))),
         "estimate.json": json_text(variant.estimate.as_json()),
     }
     seen, last = set(), len(variant.job.programs) - 1
@@ -52,9 +52,9 @@ def stages(variant):
     return texts
 
 
-def ends(duties):
+def ends(programs):
     """The first and the last: the stages between them differ in nothing that a reader would look for."""
-    return duties if len(duties) < 3 else (duties[0], duties[-1])
+    return programs if len(programs) < 3 else (programs[0], programs[-1])
 
 
 def program_of(variant, rank):

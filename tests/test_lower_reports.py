@@ -169,7 +169,7 @@ def test_bytes_not_elements(gradients, size):
         ),
     )
     plan = planned(text).plan
-    (block,) = [step.action.bytes for step in plan.duties[0].steps if step.layer == "block0" and step.axis == "data"]
+    (block,) = [step.action.bytes for step in plan.programs[0].steps if step.layer == "block0" and step.axis == "data"]
     width = size // (2048 * 8192)
     assert block == 2 * size + width * (4 * 2048 * 2048 + 2 * 2048)
 
@@ -254,9 +254,9 @@ def test_a_pipeline_sends(words, size):
         training=training(3, recompute="full"),
     )
     plan = planned(text).plan
-    for duty, peer in zip(plan.duties, (5, 1), strict=True):
-        rank = 4 * duty.stage + 1
-        moves = [step.action for step in duty.steps if isinstance(step.action, Transfer)]
+    for program, peer in zip(plan.programs, (5, 1), strict=True):
+        rank = 4 * program.stage + 1
+        moves = [step.action for step in program.steps if isinstance(step.action, Transfer)]
         assert Counter((move.send, move.bytes) for move in moves) == {(True, size): 3, (False, size): 3}
         assert {plan.axis("pipeline").peer(rank, move.offset) for move in moves} == {peer}
 
@@ -274,7 +274,7 @@ def test_parameters_do_not_depend_on_the_tensor_axis(t):
     plan = planned(text).plan
     matrices, norms = 2 * 12 * 64 * 64 + 512 * 64, 5 * 64
     assert plan.model.params == matrices + norms
-    sent = traffic(plan.duties[0].steps)
+    sent = traffic(plan.programs[0].steps)
     held = matrices // t + norms
     assert sent["data", "reduction", "reduce_scatter"] == 4 * held
     assert sent["data", "optimizer", "all_gather"] == 2 * held // d
@@ -364,4 +364,4 @@ def test_names_are_unique_and_without_blanks():
 def test_ranks_of_a_stage_share_all_but_their_peers(hybrid):
     assert trace_totals(hybrid, 0)["flops"] == trace_totals(hybrid, 7)["flops"]
     assert math.prod(axis.size for axis in hybrid.plan.axes) == 8
-    assert {step.phase for step in hybrid.plan.duties[0].steps} == set(Phase) - {Phase.RECOMPUTE}
+    assert {step.phase for step in hybrid.plan.programs[0].steps} == set(Phase) - {Phase.RECOMPUTE}

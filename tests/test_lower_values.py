@@ -42,13 +42,13 @@ def sizes(steps, axis, phase=None):
 
 
 def test_tensor_parallelism_reduces_the_activations_twice_each_way():
-    steps = planned(gpt3(tensor="degree: 8", data="degree: 2")).plan.duties[0].steps
+    steps = planned(gpt3(tensor="degree: 8", data="degree: 2")).plan.programs[0].steps
     assert sizes(steps, "tensor", Phase.FORWARD) == {("ALL_REDUCE", 50_331_648): 2}
     assert sizes(steps, "tensor", Phase.INPUT_GRADIENT) == {("ALL_REDUCE", 50_331_648): 2}
 
 
 def test_sequence_parallelism_scatters_and_gathers():
-    steps = planned(gpt3(tensor="degree: 8, sequence_parallel: true", data="degree: 2")).plan.duties[0].steps
+    steps = planned(gpt3(tensor="degree: 8, sequence_parallel: true", data="degree: 2")).plan.programs[0].steps
     assert sizes(steps, "tensor") == {("REDUCE_SCATTER", 50_331_648): 4, ("ALL_GATHER", 6_291_456): 6}
 
 
@@ -56,7 +56,7 @@ def test_sequence_parallelism_scatters_and_gathers():
 def test_a_pipeline_sends_the_activations(words, size):
     plan = planned(gpt3(tensor=f"degree: 8{words}", pipeline="degree: 2")).plan
     sent = [
-        step.action.bytes for step in plan.duties[0].steps if isinstance(step.action, Transfer) and step.action.send
+        step.action.bytes for step in plan.programs[0].steps if isinstance(step.action, Transfer) and step.action.send
     ]
     assert set(sent) == {size}
     assert len(sent) == 16
@@ -66,7 +66,7 @@ def test_a_pipeline_sends_the_activations(words, size):
 def test_data_parallelism_reduces_a_layer(precision, size):
     """226,492,416 numbers of matrices a layer and rank; norms and biases add less than 0.1 %."""
     training = f"precision {{ compute: bf16, gradients: {precision} }}, optimizer: adam"
-    steps = planned(gpt3(training=training, tensor="degree: 8", data="degree: 2")).plan.duties[0].steps
+    steps = planned(gpt3(training=training, tensor="degree: 8", data="degree: 2")).plan.programs[0].steps
     reduced = [step.action.bytes for step in steps if step.axis == "data" and step.layer == "block0"]
     (found,) = reduced
     assert size < found < 1.001 * size
@@ -74,7 +74,7 @@ def test_data_parallelism_reduces_a_layer(precision, size):
 
 def test_flops_of_a_layer_on_one_rank():
     """954 GFLOP forward (Calculon's 954.5 counts softmax and norms as well)."""
-    steps = planned(gpt3(tensor="degree: 8", data="degree: 2")).plan.duties[0].steps
+    steps = planned(gpt3(tensor="degree: 8", data="degree: 2")).plan.programs[0].steps
     found = sum(
         step.action.flops
         for step in steps
@@ -112,7 +112,7 @@ def test_matmul_flops_of_a_step(file, name, layers, hidden, tokens, words, recom
     ).plan
     products = {layer.name: layer for layer in plan.model.layers if layer.macs}
     found = 0
-    for step in plan.duties[0].steps:
+    for step in plan.programs[0].steps:
         if step.axis == "" and step.layer in products:
             vector = 0 if step.phase is Phase.WEIGHT_GRADIENT else products[step.layer].vector_flops
             found += step.action.flops - vector
@@ -146,7 +146,7 @@ def test_memory_by_term():
     plan = planned(seven_billion(2, global_batch=2)).plan
     matrices = 32 * (4 * 4096**2 + 3 * 4096 * 11_008) + 2 * 32_000 * 4096
     held = matrices // 2 + (2 * 32 + 1) * 4096
-    need = plan.duties[0].memory
+    need = plan.programs[0].memory
     assert (need.weights, need.gradients, need.optimizer) == (2 * held, 2 * held, 12 * held)
     assert plan.model.params == matrices + (2 * 32 + 1) * 4096 == 6_738_415_616
 
@@ -167,7 +167,7 @@ def test_recomputation_keeps_the_inputs_of_blocks():
             parallelism="parallelism { data {} }",
             training=f"training {{ global_batch: 4, precision: bf16, recompute: {recompute} }}",
         )
-        return planned(text).plan.duties[0].memory.activations
+        return planned(text).plan.programs[0].memory.activations
 
     s, b, h, a = 512, 2, 1024, 16
     scores, block = 5 * a * s * s * b, 34 * s * b * h
@@ -179,7 +179,7 @@ def test_recomputation_keeps_the_inputs_of_blocks():
 
 def test_traffic_is_what_the_estimate_counts():
     result = planned(gpt3(tensor="degree: 8", data="degree: 2"))
-    sent = sum(traffic(result.plan.duties[0].steps).values())
+    sent = sum(traffic(result.plan.programs[0].steps).values())
     assert sent == sum(row.bytes for row in result.estimate.traffic)
 
 
@@ -201,7 +201,7 @@ def test_layers_tells_the_bytes_that_build_prices(model):
     )
     priced = {
         (step.layer, step.phase.value): step.action.bytes
-        for step in planned(text).plan.duties[0].steps
+        for step in planned(text).plan.programs[0].steps
         if isinstance(step.action, Computation) and step.phase in (Phase.FORWARD, *BACKWARD)
     }
     layered = layers_of_spec("test.astra", text.encode()).value

@@ -66,15 +66,15 @@ def test_nodes_take_the_time_that_was_priced():
     text = small(8, data="").replace("from h100_sxm", "from h100_sxm { slow { ranks: [3], factor: 1.3 } }")
     result = planned(text)
     machine = result.job.machine
-    for duty, program in zip(result.plan.duties, result.job.programs, strict=True):
+    for staged, program in zip(result.plan.programs, result.job.programs, strict=True):
         nodes = [op for op in program.ops if isinstance(op, Compute)]
-        steps = [step for step in duty.in_order_of_nodes() if not step.axis]
+        steps = [step for step in staged.in_order_of_nodes() if not step.axis]
         for op, step in zip(nodes, steps, strict=True):
             peak, memory = machine.peak_performance, machine.local_mem_bandwidth
             assert int(roofline_ns(op.num_ops, op.tensor_size, peak, memory)) == step.action.time
             assert (op.flops, op.bytes) == (step.action.flops, step.action.bytes)
         exact = [op for op in nodes if (op.num_ops, op.tensor_size) == (op.flops, op.bytes)]
-        assert duty.slow or len(exact) > 0.9 * len(nodes)
+        assert staged.slow or len(exact) > 0.9 * len(nodes)
 
 
 # -- groups

@@ -132,8 +132,8 @@ def test_flops_by_phase(both):
 
 def test_traces_add_up_to_the_plan(both):
     _, result = both
-    for duty in result.plan.duties:
-        assert trace_totals(result, first_rank(result.plan, duty)) == plan_totals(result.plan, duty)
+    for program in result.plan.programs:
+        assert trace_totals(result, first_rank(result.plan, program)) == plan_totals(result.plan, program)
 
 
 def test_every_rank_ends(both):
@@ -174,10 +174,10 @@ def test_members_issue_the_same_sequence(both):
     """Of kinds and sizes, in every group, on every rank."""
     _, result = both
     sequences = {}
-    for duty in result.plan.duties:
-        for rank in result.job.ranks(result.job.classes[result.plan.duties.index(duty)]):
+    for program in result.plan.programs:
+        for rank in result.job.ranks(result.job.classes[result.plan.programs.index(program)]):
             mine = {}
-            for step in duty.steps:
+            for step in program.steps:
                 if isinstance(step.action, Communicate):
                     action = step.action
                     group = members(result.plan, action.axes, rank, action.only)
@@ -192,9 +192,9 @@ def test_messages_have_two_ends(both):
     """Equal tags and sizes on both sides, each once."""
     _, result = both
     ends = Counter()
-    for duty, ranks in zip(result.plan.duties, result.job.classes, strict=True):
+    for program, ranks in zip(result.plan.programs, result.job.classes, strict=True):
         for rank in result.job.ranks(ranks):
-            for action in (step.action for step in duty.steps if isinstance(step.action, Transfer)):
+            for action in (step.action for step in program.steps if isinstance(step.action, Transfer)):
                 peer = result.plan.axis(action.axis).peer(rank, action.offset)
                 route = (rank, peer) if action.send else (peer, rank)
                 ends[route, action.tag, action.bytes] += 1 if action.send else -1
@@ -216,7 +216,7 @@ def test_experts_of_one_rank():
 
     def products(case):
         plan = compiled(source(case)).plan
-        steps = [step for step in plan.duties[0].steps if "expert_up" in step.layer and step.phase.value == "forward"]
+        steps = [step for step in plan.programs[0].steps if "expert_up" in step.layer and step.phase.value == "forward"]
         return sum(step.action.flops for step in steps if step.axis == "")
 
     tokens, h, f = 2 * 32, 64, 256

@@ -132,11 +132,11 @@ def _indented(text: str) -> str:
 
 
 def plan_text(plan: Plan) -> str:
-    """The steps of every duty, a line each: id, what, why, and what it waits for."""
+    """The steps of every program, a line each: id, what, why, and what it waits for."""
     lines = [f"axes: {', '.join(f'{axis.name} {axis.size} (stride {axis.stride})' for axis in plan.axes)}"]
-    for duty in plan.duties:
-        lines += ["", f"{duty.name}:"]
-        lines += [_step(step) for step in duty.steps]
+    for program in plan.programs:
+        lines += ["", f"{program.name}:"]
+        lines += [_step(step) for step in program.steps]
     return "\n".join(lines) + "\n"
 
 

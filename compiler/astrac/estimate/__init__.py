@@ -48,7 +48,9 @@ def estimate(job: Job, plan: Plan | None = None, *, backend: str = "congestion_u
             traffic=() if slowest is None else traffic(job, slowest, plan),
             layers=() if slowest is None else layers(job, slowest, plan),
             path=() if slowest is None else critical_path(job, playback, plan),
-            memory=None if plan is None else max((duty.memory for duty in plan.duties), key=lambda need: need.total),
+            memory=None
+            if plan is None
+            else max((program.memory for program in plan.programs), key=lambda need: need.total),
             throughput=_throughput(plan, playback.cycles, steps),
         )
     )

@@ -26,7 +26,7 @@ def breakdown(job: Job, played: RankResult, plan: Plan | None) -> ClassOfRanks:
         if (kind := _kind(op)) is not None and end > start
     ]
     shares = _shares(intervals)
-    name = f"program {played.program}" if plan is None else plan.duties[played.program].name
+    name = f"program {played.program}" if plan is None else plan.programs[played.program].name
     return ClassOfRanks(
         name=name,
         ranks=played.ranks,

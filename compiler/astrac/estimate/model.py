@@ -10,7 +10,7 @@ from astrac.units import Quantity, dimension
 
 if TYPE_CHECKING:
     from astrac.simulators.results import Failure, Run
-    from astrac.training.plan import Memory
+    from astrac.training.plan import MemoryFootprint
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Estimate:
     traffic: tuple[AxisTraffic, ...]
     layers: tuple[LayerTime, ...]
     path: tuple[Segment, ...]
-    memory: Memory | None
+    memory: MemoryFootprint | None
     throughput: Throughput | None
 
     @property

@@ -63,7 +63,7 @@ class _Lane:
     def __init__(self, job: Job, played: RankResult, plan: Plan | None) -> None:
         self.ops: Sequence[Op] = job.programs[played.program].ops
         self.spans = played.spans
-        self._steps: Sequence[Step] = () if plan is None else plan.duties[played.program].in_order_of_nodes()
+        self._steps: Sequence[Step] = () if plan is None else plan.programs[played.program].in_order_of_nodes()
         self._index_of = {op.id: index for index, op in enumerate(self.ops)}
         self._slots = _slots(self.ops, played.spans)
         self.sends: dict[tuple[str, int], list[int]] = defaultdict(list)

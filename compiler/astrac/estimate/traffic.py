@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def traffic(job: Job, played: RankResult, plan: Plan | None) -> tuple[AxisTraffic, ...]:
     """Sums over the nodes of one rank, largest first."""
     ops = job.programs[played.program].ops
-    steps = () if plan is None else plan.duties[played.program].in_order_of_nodes()
+    steps = () if plan is None else plan.programs[played.program].in_order_of_nodes()
     sums: dict[tuple[str, str, tuple[str, ...]], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     walls: dict[tuple[Kind, int, Group], int] = {}
     for index, (op, (start, end)) in enumerate(zip(ops, played.spans, strict=True)):
@@ -130,7 +130,7 @@ def layers(job: Job, played: RankResult, plan: Plan | None) -> tuple[LayerTime, 
     if plan is None:
         return ()
     ops = job.programs[played.program].ops
-    steps = plan.duties[played.program].in_order_of_nodes()
+    steps = plan.programs[played.program].in_order_of_nodes()
     sums: dict[str, dict[str, int]] = {}
     for op, step, (start, end) in zip(ops, steps, played.spans, strict=True):
         entry = sums.setdefault(

@@ -99,7 +99,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryFootprint:
     """Bytes that one rank keeps at the peak, by term; `pool` is its part of the memory pool, not of its own memory."""
 
     weights: int = 0
@@ -116,8 +116,8 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Duty:
-    """Ranks that run the same steps.
+class StageProgram:
+    """What the ranks of one pipeline stage do, or those of its stragglers: the steps of one trace.
 
     Attributes:
         name: for people: `stage 2`, `all ranks`, `stage 0, slow`.
@@ -131,7 +131,7 @@ class Duty:
     stage: int
     slow: tuple[int, ...]
     steps: tuple[Step, ...]
-    memory: Memory
+    memory: MemoryFootprint
 
     def in_order_of_nodes(self) -> tuple[Step, ...]:
         """The steps as the Job numbers them: sends first.
@@ -151,7 +151,7 @@ class Plan:
         spec: what was asked for.
         model: its layers.
         axes: of degree above 1, innermost first; strides and sizes multiply to the number of NPUs.
-        duties: classes of ranks; a stage without a straggler's duty covers all ranks of that pipeline coordinate.
+        programs: one a pipeline stage, and one for the stragglers of a stage that has any.
         micro_batch: samples at once.
         micro_batches: of one step on each rank.
     """
@@ -159,7 +159,7 @@ class Plan:
     spec: Spec
     model: Model
     axes: tuple[Axis, ...]
-    duties: tuple[Duty, ...]
+    programs: tuple[StageProgram, ...]
     micro_batch: int
     micro_batches: int
 

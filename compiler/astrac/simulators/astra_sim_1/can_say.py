@@ -130,9 +130,9 @@ def _unsaid(plan: Plan) -> Iterator[Unsaid]:
         if plan.micro_batches > 1:
             yield f"{plan.micro_batches} micro-batches", "/training"
         yield from _in_block(spec.training, "/training")
-        for step in plan.duties[0].steps:
+        for step in plan.programs[0].steps:
             yield from _in_step(step)
-        if len(plan.duties) > 1:
+        if len(plan.programs) > 1:
             yield "ranks that run different steps", "/parallelism"
         yield from _in_field(blocks.Spec, "memory_pool", spec.memory_pool, "/memory_pool")
         yield from _in_block(spec.hardware, "/hardware")

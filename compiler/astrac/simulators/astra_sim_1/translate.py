@@ -14,8 +14,8 @@ from astrac.simulators.astra_sim_1.can_say import HINT, can_say
 from astrac.simulators.astra_sim_1.derive import derive_network, derive_system
 from astrac.simulators.astra_sim_1.job import LayerRow, Policy, TextJob, TextWorkload, Work
 from astrac.training.plan import Communicate, Computation, Phase
+from astrac.training.strategies.layer_units import is_matrix, units
 from astrac.training.strategies.placement import bounds
-from astrac.training.strategies.units import is_matrix, units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ def translate(plan: Plan, machine: Machine, at: At) -> Result[TextJob]:
 
 def _micro(plan: Plan) -> tuple[TextWorkload, int]:
     """MICRO issues the weight-gradient collective of its only layer once a pass, all passes at time 0."""
-    steps = plan.duties[0].steps
+    steps = plan.programs[0].steps
     action = steps[0].action
     assert isinstance(action, Communicate)
     row = LayerRow(steps[0].layer, weight_gradient=Work(0, action.kind, action.bytes))
@@ -62,7 +62,7 @@ def _training(plan: Plan, at: At) -> tuple[TextWorkload, int]:
     assert training is not None
     policy = _policy(plan, at)
     rows = _rows(plan, apart=policy is not Policy.DATA)
-    steps = [step for step in plan.duties[0].steps if step.iteration == 0]
+    steps = [step for step in plan.programs[0].steps if step.iteration == 0]
     _fill(steps, rows, at, updates=policy is Policy.DATA)
     if policy is Policy.DATA:
         # It never runs the input gradient of the first row: that of an activation behind the first matrix.

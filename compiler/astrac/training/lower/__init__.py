@@ -1,8 +1,8 @@
 """Spec x layers -> Plan: what every rank does.
 
-`overrides` lays the spec's words over the layers, `parts` cuts each layer as the axes say, `pieces` cuts the chain into
-pipeline stages, `stage` writes the steps of the ranks of one stage, `memory` adds up what they keep, `fits` compares
-that with the hardware.
+`overrides` lays the spec's words over the layers, `parts` cuts each layer as the axes say, `partition` cuts the chain
+into pipeline stages, `stage` writes the steps of the ranks of one stage, `memory` adds up what they keep, `fits`
+compares that with the hardware.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_errors
 from astrac.job import Axis, Kind
 from astrac.training.compute import slow
-from astrac.training.lower.chunk import Chunk, Pipe
 from astrac.training.lower.fits import fits
 from astrac.training.lower.memory import memory
 from astrac.training.lower.overrides import override, uneven, unmatched
+from astrac.training.lower.partition import cut
 from astrac.training.lower.parts import part, phases
-from astrac.training.lower.pieces import cut
-from astrac.training.lower.stage import Stage
-from astrac.training.lower.track import Track
-from astrac.training.plan import Communicate, Duty, Memory, Phase, Plan
+from astrac.training.lower.stage import StageBuilder
+from astrac.training.lower.steps import StepBuilder
+from astrac.training.lower.virtual_stage import PipelinePosition, VirtualStage
+from astrac.training.plan import Communicate, MemoryFootprint, Phase, Plan, StageProgram
 from astrac.training.strategies.part import Setting
 from astrac.training.strategies.placement import Placement, npus, place
 from astrac.training.strategies.precision import own_type, widths
@@ -58,12 +58,12 @@ def _benchmark(spec: Spec, model: Model, benchmark: CollectiveBenchmark) -> Plan
     total = npus(spec.topology)
     kind = Kind[benchmark.kind.upper()]
     size = int(benchmark.size)
-    track = Track()
+    steps = StepBuilder()
     for number in range(benchmark.repeat):
         action = Communicate(kind, -(-size // total) if kind is Kind.ALL_GATHER else size, ("rank",))
-        track.add(action, (), f"{benchmark.kind}{number}", Phase.FORWARD)
-    duty = Duty("all ranks", 0, (), tuple(track.steps), Memory(buffers=size))
-    return Plan(spec, model, (Axis("rank", 1, total),), (duty,), 0, 1)
+        steps.add(action, (), f"{benchmark.kind}{number}", Phase.FORWARD)
+    program = StageProgram("all ranks", 0, (), tuple(steps.steps), MemoryFootprint(buffers=size))
+    return Plan(spec, model, (Axis("rank", 1, total),), (program,), 0, 1)
 
 
 def _training(spec: Spec, training: Training, model: Model, cost: Cost, at: Callable[[str], Span]) -> Result[Plan]:
@@ -81,27 +81,29 @@ def _training(spec: Spec, training: Training, model: Model, cost: Cost, at: Call
     if has_errors(found):
         return Result(None, found)
     stages, schedule, per_rank = _pipeline(spec, placement)
-    chunks = cut(marked, [part(layer, setting) for layer in marked.layers], stages * per_rank, setting, cost, at)
+    virtual_stages = cut(
+        marked, [part(layer, setting) for layer in marked.layers], stages * per_rank, setting, cost, at
+    )
     samples = training.global_batch // (placement.degrees["data"] * placement.degrees["expert"])
     micro_batches = samples // model.batch
-    _bounded(chunks, micro_batches * training.steps, at)
-    tied = _tied(chunks, stages, at)
-    duties = []
+    _bounded(virtual_stages, micro_batches * training.steps, at)
+    tied = _tied(virtual_stages, stages, at)
+    programs = []
     for stage in range(stages):
-        pipe = Pipe(stage, stages, len(chunks), schedule, micro_batches)
+        pipe = PipelinePosition(stage, stages, len(virtual_stages), schedule, micro_batches)
         for name, ranks, price in _speeds(spec, placement, stage, stages, cost):
-            builder = Stage(pipe, chunks[stage::stages], setting, price, tied)
-            duties.append(Duty(name, stage, ranks, builder.steps(), memory(builder)))
-    return Result(Plan(spec, marked, placement.axes, tuple(duties), model.batch, micro_batches), found)
+            builder = StageBuilder(pipe, virtual_stages[stage::stages], setting, price, tied)
+            programs.append(StageProgram(name, stage, ranks, builder.steps(), memory(builder)))
+    return Result(Plan(spec, marked, placement.axes, tuple(programs), model.batch, micro_batches), found)
 
 
 LARGEST = 3_000_000
 """Steps of all distinct ranks together; a kilobyte of memory each."""
 
 
-def _bounded(chunks: tuple[Chunk, ...], rounds: int, at: Callable[[str], Span]) -> None:
+def _bounded(virtual_stages: tuple[VirtualStage, ...], rounds: int, at: Callable[[str], Span]) -> None:
     """Raises AS533 for a run that is too long to be written down."""
-    parts = [part_ for chunk in chunks for part_ in chunk.parts.values()]
+    parts = [part_ for virtual in virtual_stages for part_ in virtual.parts.values()]
     steps = rounds * sum(1 + len(phases(part_)) + len(part_.exchanges) for part_ in parts)
     if steps > LARGEST:
         message = (
@@ -112,7 +114,7 @@ def _bounded(chunks: tuple[Chunk, ...], rounds: int, at: Callable[[str], Span]) 
 
 
 def _pipeline(spec: Spec, placement: Placement) -> tuple[int, str, int]:
-    """Stages, schedule and chunks a stage."""
+    """The number of stages, the schedule, and the virtual stages of each."""
     stages = placement.degrees["pipeline"]
     axes = () if spec.parallelism is None else spec.parallelism.axes
     block = next((axis for axis in axes if axis.kind == "pipeline"), None)
@@ -121,7 +123,9 @@ def _pipeline(spec: Spec, placement: Placement) -> tuple[int, str, int]:
     return stages, block.schedule, block.chunks
 
 
-def _tied(chunks: tuple[Chunk, ...], stages: int, at: Callable[[str], Span]) -> dict[str, tuple[int, ...]]:
+def _tied(
+    virtual_stages: tuple[VirtualStage, ...], stages: int, at: Callable[[str], Span]
+) -> dict[str, tuple[int, ...]]:
     """Layers whose weight several stages hold, with those stages.
 
     Raises:
@@ -129,10 +133,10 @@ def _tied(chunks: tuple[Chunk, ...], stages: int, at: Callable[[str], Span]) -> 
     """
     homes: dict[str, set[int]] = {}
     sizes: dict[str, int] = {}
-    for chunk in chunks:
-        for part_ in chunk.parts.values():
+    for virtual in virtual_stages:
+        for part_ in virtual.parts.values():
             owner = part_.layer.shared_with or part_.layer.name
-            homes.setdefault(owner, set()).add(chunk.number % stages)
+            homes.setdefault(owner, set()).add(virtual.number % stages)
             if sizes.setdefault(owner, part_.weights) != part_.weights:
                 message = (
                     f"`{owner}` and `{part_.layer.name}` share a weight, and the tensor axis cuts only one of them"
@@ -144,7 +148,7 @@ def _tied(chunks: tuple[Chunk, ...], stages: int, at: Callable[[str], Span]) -> 
 def _speeds(
     spec: Spec, placement: Placement, stage: int, stages: int, cost: Cost
 ) -> Iterator[tuple[str, tuple[int, ...], Cost]]:
-    """The duties of a stage: its stragglers apart from the others."""
+    """The programs of a stage: its stragglers apart from the others."""
     name = f"stage {stage}" if stages > 1 else "all ranks"
     straggler = spec.hardware.slow
     axis = next((axis for axis in placement.axes if axis.name == "pipeline"), None)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from astrac.source import Span
-    from astrac.training.plan import Duty, Plan
+    from astrac.training.plan import Plan, StageProgram
 
 _NAMES = {"optimizer": "optimizer state"}
 
@@ -20,13 +20,13 @@ _NAMES = {"optimizer": "optimizer state"}
 def fits(plan: Plan, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
     """AS540 (AS805 where overflow is allowed) for the rank that needs most, AS541 for the memory pool."""
     memory, pool = plan.spec.hardware.memory, plan.spec.memory_pool
-    duty = max(plan.duties, key=lambda duty: duty.memory.total)
-    need, capacity = duty.memory, int(memory.capacity)
+    program = max(plan.programs, key=lambda program: program.memory.total)
+    need, capacity = program.memory, int(memory.capacity)
     if need.total > capacity:
         sizes = {_NAMES.get(field.name, field.name): getattr(need, field.name) for field in fields(need)}
         del sizes["pool"]
         terms = ", ".join(f"{name} {_size(size)}" for name, size in sizes.items() if size)
-        message = f"rank {_first_rank(duty, plan)} needs {_size(need.total)} of {_size(capacity)}: {terms}"
+        message = f"rank {_first_rank(program, plan)} needs {_size(need.total)} of {_size(capacity)}: {terms}"
         hint = "more tensor, pipeline or sharded data ranks, recomputation or a smaller micro-batch need less"
         if memory.allow_overflow:
             yield diagnostic("AS805", message, at("/hardware/memory/capacity"))
@@ -42,15 +42,15 @@ def fits(plan: Plan, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
             yield diagnostic("AS541", message, at("/memory_pool/capacity"), holds)
 
 
-def _first_rank(duty: Duty, plan: Plan) -> int:
-    """The lowest rank of a duty."""
+def _first_rank(program: StageProgram, plan: Plan) -> int:
+    """The lowest rank that runs a program."""
     axis = plan.axis("pipeline")
-    return duty.slow[0] if duty.slow else 0 if axis is None else duty.stage * axis.stride
+    return program.slow[0] if program.slow else 0 if axis is None else program.stage * axis.stride
 
 
 def _most(plan: Plan, sharers: int) -> int:
     """The most that ranks which share one memory keep in it together: consecutive ranks share."""
-    held = {duty.stage: duty.memory.pool for duty in plan.duties}
+    held = {program.stage: program.memory.pool for program in plan.programs}
     axis = plan.axis("pipeline")
     if axis is None or sharers <= axis.stride:
         return sharers * max(held.values())

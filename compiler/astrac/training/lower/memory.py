@@ -6,25 +6,25 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from astrac.training.lower.parts import phases
-from astrac.training.plan import Memory
+from astrac.training.plan import MemoryFootprint
 from astrac.training.strategies.optimizer import update_cost
 
 if TYPE_CHECKING:
-    from astrac.training.lower.chunk import Chunk
-    from astrac.training.lower.stage import Stage
+    from astrac.training.lower.stage import StageBuilder
+    from astrac.training.lower.virtual_stage import VirtualStage
+    from astrac.training.strategies.layer_units import LayerUnit
     from astrac.training.strategies.part import Part
-    from astrac.training.strategies.units import Unit
 
 
-def memory(stage: Stage) -> Memory:
+def memory(stage: StageBuilder) -> MemoryFootprint:
     """Bytes of one rank of a stage.
 
-    Activations are those of the micro-batches in flight, by the stage's own order of turns. What lies in the memory
+    Activations are those of the micro-batches in flight, by the stage's own schedule. What lies in the memory
     pool counts there, but what must be present of it at once is a buffer: of gradients and optimizer state the largest
     unit, of parameters (as of sharded ones) the largest unit with those that are gathered ahead, and shared weights.
     """
     weights = stage.weights
-    units = [unit for chunk in stage.chunks for unit in chunk.units]
+    units = [unit for virtual in stage.virtual_stages for unit in virtual.units]
     kept, largest = Counter[str](), Counter[str]()
     for unit in units:
         mine = _kept_of(unit, stage)
@@ -35,7 +35,7 @@ def memory(stage: Stage) -> Memory:
     shared = {other for unit in units for other in weights.needed(unit) if other is not unit}
     buffers = max(_brought(unit, stage) for unit in units) * ahead + sum(_brought(unit, stage) for unit in shared)
     buffers += sum(largest[term] for term in ("gradients", "optimizer_state") if term in weights.remote)
-    return Memory(
+    return MemoryFootprint(
         weights=here["parameters"],
         gradients=here["gradients"],
         optimizer=here["optimizer_state"],
@@ -45,24 +45,24 @@ def memory(stage: Stage) -> Memory:
     )
 
 
-def _kept_of(unit: Unit, stage: Stage) -> Counter[str]:
+def _kept_of(unit: LayerUnit, stage: StageBuilder) -> Counter[str]:
     """Bytes of a unit on this rank, wherever they lie, by the words of `memory_pool { holds }`."""
     weights, wide = stage.weights, stage.setting.widths
     training = stage.setting.spec.training
     assert training is not None
     found = Counter[str]()
     for axes, elements in weights.held(unit, trained=False).items():
-        keeper = weights.reducer(axes)
-        found["parameters"] += keeper.held(elements, divided=keeper.sharding.parameters) * wide.weights
+        reducer = weights.reducer(axes)
+        found["parameters"] += reducer.held(elements, divided=reducer.sharding.parameters) * wide.weights
     for axes, elements in weights.held(unit, trained=True).items() if training.pass_ == "training" else ():
-        keeper = weights.reducer(axes)
-        found["gradients"] += keeper.held(elements, divided=keeper.sharding.gradients) * wide.gradients
-        owned = keeper.held(elements, divided=keeper.sharding.optimizer)
+        reducer = weights.reducer(axes)
+        found["gradients"] += reducer.held(elements, divided=reducer.sharding.gradients) * wide.gradients
+        owned = reducer.held(elements, divided=reducer.sharding.optimizer)
         found["optimizer_state"] += update_cost(owned, stage.setting)[0]
     return found
 
 
-def _brought(unit: Unit, stage: Stage) -> int:
+def _brought(unit: LayerUnit, stage: StageBuilder) -> int:
     """Bytes of a unit's parameters that are brought for each pass and freed after it."""
     weights = stage.weights
     return stage.setting.widths.weights * sum(
@@ -72,31 +72,36 @@ def _brought(unit: Unit, stage: Stage) -> int:
     )
 
 
-def _activations(stage: Stage) -> int:
-    """The most that is kept for backward at any turn, plus the one unit that is being recomputed."""
+def _activations(stage: StageBuilder) -> int:
+    """The most that is kept for backward at any time, plus the one unit that is being recomputed."""
     width = stage.setting.widths.activations
-    if all(turn.forward for turn in stage.turns()):
-        return max(part.inputs + part.outputs for chunk in stage.chunks for part in chunk.parts.values()) * width
-    kept = [sum(_kept(chunk, unit) for unit in chunk.units) for chunk in stage.chunks]
+    if all(slot.forward for slot in stage.slots()):
+        return (
+            max(part.inputs + part.outputs for virtual in stage.virtual_stages for part in virtual.parts.values())
+            * width
+        )
+    kept = [sum(_kept(virtual, unit) for unit in virtual.units) for virtual in stage.virtual_stages]
     now = peak = 0
-    for turn in stage.turns():
-        now += kept[turn.chunk] if turn.forward else -kept[turn.chunk]
+    for slot in stage.slots():
+        now += kept[slot.virtual] if slot.forward else -kept[slot.virtual]
         peak = max(peak, now)
-    again = max(sum(part.kept for part in _again(chunk, unit)) for chunk in stage.chunks for unit in chunk.units)
+    again = max(
+        sum(part.kept for part in _again(virtual, unit)) for virtual in stage.virtual_stages for unit in virtual.units
+    )
     return (peak + again) * width
 
 
-def _again(chunk: Chunk, unit: Unit) -> list[Part]:
-    return [part for part in chunk.of(unit) if part.recompute != "none" and phases(part)]
+def _again(virtual: VirtualStage, unit: LayerUnit) -> list[Part]:
+    return [part for part in virtual.of(unit) if part.recompute != "none" and phases(part)]
 
 
-def _kept(chunk: Chunk, unit: Unit) -> int:
+def _kept(virtual: VirtualStage, unit: LayerUnit) -> int:
     """Elements that one micro-batch keeps of a unit: all but what is recomputed, which starts from kept inputs.
 
     Attention starts from its queries, keys and values; what is recomputed in full from the first that it reads. What
     has no backward pass (all before it is frozen) keeps nothing.
     """
-    parts = [part for part in chunk.of(unit) if phases(part)]
+    parts = [part for part in virtual.of(unit) if phases(part)]
     kept = sum(part.kept for part in parts if part.recompute == "none")
     attention = sum(part.inputs for part in parts if part.recompute == "selective")
     first = next((part.inputs for part in parts if part.recompute == "full"), 0)

@@ -8,7 +8,7 @@ from astrac.models.model import Layer, Role, traffic
 from astrac.training.compute.work import Work, products
 from astrac.training.plan import Phase
 from astrac.training.strategies import context, expert, tensor
-from astrac.training.strategies.part import Part, Point, Setting
+from astrac.training.strategies.part import ExchangePoint, Part, Setting
 from astrac.training.strategies.placement import REPLICA, SHARD, TOKENS
 
 CUTS = (tensor.cut, context.cut, expert.cut)
@@ -80,7 +80,7 @@ def phases(piece: Part) -> tuple[Phase, ...]:
         found.append(Phase.WEIGHT_GRADIENT)
     if layer.input_gradient:
         found.append(Phase.INPUT_GRADIENT)
-    return tuple(reversed(found)) if piece.at(Point.AFTER_INPUT_GRADIENT) else tuple(found)
+    return tuple(reversed(found)) if piece.at(ExchangePoint.AFTER_INPUT_GRADIENT) else tuple(found)
 
 
 def work(piece: Part, phase: Phase, setting: Setting) -> Work:

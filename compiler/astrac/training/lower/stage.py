@@ -1,4 +1,4 @@
-"""The steps of one rank: its pipeline turns, layer by layer, with what its strategies exchange."""
+"""The steps of one rank: its pipeline slots, layer by layer, with what its strategies exchange."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from astrac.training.lower.parts import phases, work
-from astrac.training.lower.track import Track
+from astrac.training.lower.steps import StepBuilder
 from astrac.training.lower.weights import Weights
 from astrac.training.plan import Communicate, Computation, Phase, Step, Transfer
 from astrac.training.strategies import pipeline
-from astrac.training.strategies.part import Part, Point, Setting
+from astrac.training.strategies.part import ExchangePoint, Part, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from astrac.training.compute.work import Cost
-    from astrac.training.lower.chunk import Chunk, Pipe
-    from astrac.training.strategies.units import Unit
+    from astrac.training.lower.virtual_stage import PipelinePosition, VirtualStage
+    from astrac.training.strategies.layer_units import LayerUnit
 
 Ids = tuple[int, ...]
 
@@ -25,131 +25,136 @@ TAGS_OF_RINGS = 1 << 28
 """Tags of ring attention start here, above those of pipelines; all stay below the simulator's 5e8."""
 
 
-class Stage:
+class StageBuilder:
     """Builds the steps of the ranks of one pipeline stage.
 
     Attributes:
         pipe: where it stands.
-        chunks: what it holds.
+        virtual_stages: what it holds.
         setting: what strategies know.
         weights: its parameters.
     """
 
     def __init__(
-        self, pipe: Pipe, chunks: Sequence[Chunk], setting: Setting, cost: Cost, tied: dict[str, tuple[int, ...]]
+        self,
+        pipe: PipelinePosition,
+        virtual_stages: Sequence[VirtualStage],
+        setting: Setting,
+        cost: Cost,
+        tied: dict[str, tuple[int, ...]],
     ) -> None:
-        self.pipe, self.chunks, self.setting = pipe, chunks, setting
-        self._cost, self._track = cost, Track()
-        self.weights = Weights(chunks, setting, cost, tied, self._track)
-        self._readers = {chunk.number: chunk.readers() for chunk in chunks}
-        self._phases = {part.layer.name: phases(part) for chunk in chunks for part in chunk.parts.values()}
+        self.pipe, self.virtual_stages, self.setting = pipe, virtual_stages, setting
+        self._cost, self._steps = cost, StepBuilder()
+        self.weights = Weights(virtual_stages, setting, cost, tied, self._steps)
+        self._readers = {virtual.number: virtual.readers() for virtual in virtual_stages}
+        self._phases = {part.layer.name: phases(part) for virtual in virtual_stages for part in virtual.parts.values()}
         self._computations: dict[tuple[str, Phase], Computation | None] = {}
-        self._exchanges: dict[tuple[str, Point], tuple[Communicate, ...]] = {}
+        self._exchanges: dict[tuple[str, ExchangePoint], tuple[Communicate, ...]] = {}
         self._rings = 0
 
-    def turns(self) -> list[pipeline.Turn]:
+    def slots(self) -> list[pipeline.PipelineSlot]:
         """What it does, in order."""
         pipe, training = self.pipe, self.setting.spec.training
         assert training is not None
-        turns = pipeline.turns(pipe.schedule, pipe.stage, pipe.stages, pipe.micro_batches, len(self.chunks))
-        return [turn for turn in turns if turn.forward] if training.pass_ == "forward" else turns
+        slots = pipeline.slots(pipe.schedule, pipe.stage, pipe.stages, pipe.micro_batches, len(self.virtual_stages))
+        return [slot for slot in slots if slot.forward] if training.pass_ == "forward" else slots
 
     def steps(self) -> tuple[Step, ...]:
         """All of them, every training step."""
         training = self.setting.spec.training
         assert training is not None
         for iteration in range(training.steps):
-            self._track.iteration = iteration
+            self._steps.iteration = iteration
             self._iteration(learns=training.pass_ == "training")
         if self.weights.remote:
             # ASTRA-sim's statistics abort where a trace with memory nodes ends in another kind of event.
-            self._track.add(Computation(0, 0, 1), (len(self._track.steps) - 1,), "end", Phase.OPTIMIZER)
-        return tuple(self._track.steps)
+            self._steps.add(Computation(0, 0, 1), (len(self._steps.steps) - 1,), "end", Phase.OPTIMIZER)
+        return tuple(self._steps.steps)
 
     def _iteration(self, *, learns: bool) -> None:
         self._exits: dict[tuple[int, int], Ids] = {}
         self.weights.restart()
-        for turn in self.turns():
-            if turn.forward:
-                self._forward(self.chunks[turn.chunk], turn.micro_batch)
+        for slot in self.slots():
+            if slot.forward:
+                self._forward(self.virtual_stages[slot.virtual], slot.micro_batch)
             else:
-                self._backward(self.chunks[turn.chunk], turn.micro_batch)
+                self._backward(self.virtual_stages[slot.virtual], slot.micro_batch)
         if learns:
             self.weights.finish()
             self.weights.update()
 
     # -- forward
 
-    def _forward(self, chunk: Chunk, micro_batch: int) -> None:
-        entry = self._receive(chunk, micro_batch, forward=True)
+    def _forward(self, virtual: VirtualStage, micro_batch: int) -> None:
+        entry = self._receive(virtual, micro_batch, forward=True)
         outcome: dict[int, Ids] = {}
-        for position, unit in enumerate(chunk.units):
-            self.weights.gather_ahead(chunk, micro_batch, position, forward=True)
+        for position, unit in enumerate(virtual.units):
+            self.weights.gather_ahead(virtual, micro_batch, position, forward=True)
             brought = self.weights.bring(unit, micro_batch, forward=True)
             for index in unit.indices:
-                part = chunk.parts[index]
+                part = virtual.parts[index]
                 needs = _joined(outcome[source] for source in part.layer.inputs if source in outcome) or entry
                 outcome[index] = self._run(part, Phase.FORWARD, (*needs, *brought), micro_batch)
-        last = outcome[chunk.units[-1].last]
-        self._exits[micro_batch, chunk.number] = last
-        leaving = (outcome[index] for index, readers in self._readers[chunk.number].items() if not readers)
-        self._send(chunk, micro_batch, _joined((last, *leaving)), forward=True)
+        last = outcome[virtual.units[-1].last]
+        self._exits[micro_batch, virtual.number] = last
+        leaving = (outcome[index] for index, readers in self._readers[virtual.number].items() if not readers)
+        self._send(virtual, micro_batch, _joined((last, *leaving)), forward=True)
 
     def _run(self, part: Part, phase: Phase, needs: Ids, micro_batch: int) -> Ids:
         """A layer forward, with its exchanges; the ids that end it."""
-        needs = self._exchange(part, Point.BEFORE_FORWARD, phase, needs, micro_batch)
+        needs = self._exchange(part, ExchangePoint.BEFORE_FORWARD, phase, needs, micro_batch)
         done = self._compute(part, phase, needs, micro_batch)
-        return self._exchange(part, Point.AFTER_FORWARD, phase, done, micro_batch)
+        return self._exchange(part, ExchangePoint.AFTER_FORWARD, phase, done, micro_batch)
 
     # -- backward
 
-    def _backward(self, chunk: Chunk, micro_batch: int) -> None:
-        entry = self._receive(chunk, micro_batch, forward=False) or self._exits[micro_batch, chunk.number]
-        readers = self._readers[chunk.number]
+    def _backward(self, virtual: VirtualStage, micro_batch: int) -> None:
+        entry = self._receive(virtual, micro_batch, forward=False) or self._exits[micro_batch, virtual.number]
+        readers = self._readers[virtual.number]
         gradient: dict[int, Ids] = {}
         final = micro_batch == self.pipe.micro_batches - 1
-        for position in reversed(range(len(chunk.units))):
-            unit = chunk.units[position]
-            if not any(self._phases[part.layer.name] for part in chunk.of(unit)):
+        for position in reversed(range(len(virtual.units))):
+            unit = virtual.units[position]
+            if not any(self._phases[part.layer.name] for part in virtual.of(unit)):
                 continue
-            self.weights.gather_ahead(chunk, micro_batch, position, forward=False)
+            self.weights.gather_ahead(virtual, micro_batch, position, forward=False)
             brought = self.weights.bring(unit, micro_batch, forward=False)
-            self._recompute(chunk, unit, micro_batch, brought)
+            self._recompute(virtual, unit, micro_batch, brought)
             made: list[int] = []
             for index in reversed(unit.indices):
                 needs = _joined(gradient[reader] for reader in readers[index] if reader in gradient) or entry
-                gradient[index] = self._differentiate(chunk.parts[index], (*needs, *brought), micro_batch, made)
-            self.weights.reduce(chunk, unit, tuple(made), micro_batch, final=final)
-        first = chunk.units[0].first
-        outward = (index for index, part in chunk.parts.items() if min(part.layer.inputs, default=0) < first)
+                gradient[index] = self._differentiate(virtual.parts[index], (*needs, *brought), micro_batch, made)
+            self.weights.reduce(virtual, unit, tuple(made), micro_batch, final=final)
+        first = virtual.units[0].first
+        outward = (index for index, part in virtual.parts.items() if min(part.layer.inputs, default=0) < first)
         needs = _joined(gradient[index] for index in outward if index in gradient)
-        self._send(chunk, micro_batch, needs, forward=False)
+        self._send(virtual, micro_batch, needs, forward=False)
 
     def _differentiate(self, part: Part, needs: Ids, micro_batch: int, made: list[int]) -> Ids:
         """A layer backward; ids of weight gradients go to `made`. Returns the ids that end the input's gradient."""
         todo = self._phases[part.layer.name]
         if not todo:
             return needs
-        output = self._exchange(part, Point.BEFORE_BACKWARD, Phase.INPUT_GRADIENT, needs, micro_batch)
+        output = self._exchange(part, ExchangePoint.BEFORE_BACKWARD, Phase.INPUT_GRADIENT, needs, micro_batch)
         done = output
         for phase in todo:
             if phase is Phase.WEIGHT_GRADIENT:
-                again = self._exchange(part, Point.BEFORE_WEIGHT_GRADIENT, phase, output, micro_batch)
+                again = self._exchange(part, ExchangePoint.BEFORE_WEIGHT_GRADIENT, phase, output, micro_batch)
                 made += self._compute(part, phase, again, micro_batch)
             else:
                 done = self._compute(part, phase, output, micro_batch)
-                done = self._exchange(part, Point.AFTER_INPUT_GRADIENT, phase, done, micro_batch)
+                done = self._exchange(part, ExchangePoint.AFTER_INPUT_GRADIENT, phase, done, micro_batch)
         return done
 
-    def _recompute(self, chunk: Chunk, unit: Unit, micro_batch: int, brought: Ids) -> None:
+    def _recompute(self, virtual: VirtualStage, unit: LayerUnit, micro_batch: int, brought: Ids) -> None:
         """Runs again what was not kept: all of a unit with its exchanges, or attention, whose inputs were kept."""
         outcome: dict[int, Ids] = {}
         for index in unit.indices:
-            part = chunk.parts[index]
+            part = virtual.parts[index]
             if part.recompute == "none":
                 continue
             needs = _joined(outcome[source] for source in part.layer.inputs if source in outcome)
-            needs = (*(needs or self._exits[micro_batch, chunk.number]), *brought)
+            needs = (*(needs or self._exits[micro_batch, virtual.number]), *brought)
             run = self._run if part.recompute == "full" else self._compute
             outcome[index] = run(part, Phase.RECOMPUTE, needs, micro_batch)
 
@@ -162,7 +167,7 @@ class Stage:
             return needs
         if part.rotation is not None and phase is not Phase.WEIGHT_GRADIENT:
             return self._rotate(part, phase, computation, needs, micro_batch)
-        return (self._track.add(computation, needs, part.layer.name, phase, micro_batch),)
+        return (self._steps.add(computation, needs, part.layer.name, phase, micro_batch),)
 
     def _computation(self, part: Part, phase: Phase) -> Computation | None:
         key = (part.layer.name, phase)
@@ -185,7 +190,7 @@ class Stage:
         for step in range(ring.steps):
             moves = step + 1 < ring.steps
             arriving = self._pass_on(part, phase, block, micro_batch) if moves else ()
-            done = (self._track.add(_slice(whole, step, ring.steps), (*block, *done), *why),)
+            done = (self._steps.add(_slice(whole, step, ring.steps), (*block, *done), *why),)
             if phase is Phase.INPUT_GRADIENT and step:
                 carried = self._pass_on(part, phase, (*done, *carried), micro_batch)
             block = arriving
@@ -198,28 +203,28 @@ class Stage:
         why = (part.layer.name, phase, micro_batch)
         tag = TAGS_OF_RINGS + self._rings
         self._rings += 1
-        self._track.add(Transfer(ring.axis, 1, ring.bytes, tag, send=True), needs, *why, ring.axis)
-        return (self._track.add(Transfer(ring.axis, -1, ring.bytes, tag, send=False), (), *why, ring.axis),)
+        self._steps.add(Transfer(ring.axis, 1, ring.bytes, tag, send=True), needs, *why, ring.axis)
+        return (self._steps.add(Transfer(ring.axis, -1, ring.bytes, tag, send=False), (), *why, ring.axis),)
 
-    def _exchange(self, part: Part, point: Point, phase: Phase, needs: Ids, micro_batch: int) -> Ids:
+    def _exchange(self, part: Part, point: ExchangePoint, phase: Phase, needs: Ids, micro_batch: int) -> Ids:
         """The part's collectives at a point, one after the other; the ids to wait for afterwards."""
         key = (part.layer.name, point)
         if key not in self._exchanges:
             exchanges = (exchange for exchange in part.at(point) if exchange.bytes)
             self._exchanges[key] = tuple(Communicate(each.kind, each.bytes, (each.axis,)) for each in exchanges)
         for action in self._exchanges[key]:
-            needs = (self._track.add(action, needs, part.layer.name, phase, micro_batch, action.axes[0]),)
+            needs = (self._steps.add(action, needs, part.layer.name, phase, micro_batch, action.axes[0]),)
         return needs
 
-    def _receive(self, chunk: Chunk, micro_batch: int, *, forward: bool) -> Ids:
-        """Posts the receive that a turn begins with; none where nothing comes."""
-        boundary = chunk.number if forward else chunk.number + 1
-        size = chunk.begin.forward if forward else chunk.end.backward
+    def _receive(self, virtual: VirtualStage, micro_batch: int, *, forward: bool) -> Ids:
+        """Posts the receive that a pipeline slot begins with; none where nothing comes."""
+        boundary = virtual.number if forward else virtual.number + 1
+        size = virtual.begin.forward if forward else virtual.end.backward
         return self._transfer(boundary, size, micro_batch, (), forward=forward, send=False)
 
-    def _send(self, chunk: Chunk, micro_batch: int, needs: Ids, *, forward: bool) -> None:
-        boundary = chunk.number + 1 if forward else chunk.number
-        size = chunk.end.forward if forward else chunk.begin.backward
+    def _send(self, virtual: VirtualStage, micro_batch: int, needs: Ids, *, forward: bool) -> None:
+        boundary = virtual.number + 1 if forward else virtual.number
+        size = virtual.end.forward if forward else virtual.begin.backward
         self._transfer(boundary, size, micro_batch, needs, forward=forward, send=True)
 
     def _transfer(self, boundary: int, size: int, micro_batch: int, needs: Ids, *, forward: bool, send: bool) -> Ids:
@@ -230,11 +235,11 @@ class Stage:
         if not size:
             return ()
         pipe = self.pipe
-        turn = (self._track.iteration * pipe.micro_batches + micro_batch) * pipe.pieces + boundary
+        passage = (self._steps.iteration * pipe.micro_batches + micro_batch) * pipe.pieces + boundary
         offset = 1 if send == forward else -1
-        action = Transfer("pipeline", offset, size, 2 * turn + (0 if forward else 1), send)
+        action = Transfer("pipeline", offset, size, 2 * passage + (0 if forward else 1), send)
         phase = Phase.FORWARD if forward else Phase.INPUT_GRADIENT
-        return (self._track.add(action, needs, f"boundary{boundary}", phase, micro_batch, "pipeline"),)
+        return (self._steps.add(action, needs, f"boundary{boundary}", phase, micro_batch, "pipeline"),)
 
 
 def _joined(ids: Iterable[Ids]) -> Ids:

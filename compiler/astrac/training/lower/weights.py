@@ -11,7 +11,7 @@ from astrac.job import Kind
 from astrac.training.compute.work import Work
 from astrac.training.plan import Communicate, Computation, Phase, Remote
 from astrac.training.strategies.data import KIND as DATA
-from astrac.training.strategies.data import Meeting, Reducer, reducer
+from astrac.training.strategies.data import Reducer, reducer_of
 from astrac.training.strategies.optimizer import update_cost
 from astrac.training.strategies.placement import SHARD
 from astrac.training.strategies.tensor import KIND as TENSOR
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
     from astrac.spec import Data
     from astrac.training.compute.work import Cost
-    from astrac.training.lower.chunk import Chunk
-    from astrac.training.lower.track import Track
+    from astrac.training.lower.steps import StepBuilder
+    from astrac.training.lower.virtual_stage import VirtualStage
+    from astrac.training.strategies.layer_units import LayerUnit
     from astrac.training.strategies.part import Part, Setting
-    from astrac.training.strategies.units import Unit
 
 Axes = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Gradient:
-    """Of `elements` parameters of a unit on this rank, complete when the steps `made` have ended."""
+class UnitGradient:
+    """The gradient of `elements` parameters of a unit on this rank, complete when the steps `made` have ended."""
 
-    unit: Unit
+    unit: LayerUnit
     elements: int
     made: tuple[int, ...]
 
@@ -47,40 +47,51 @@ class Weights:
     """
 
     def __init__(
-        self, chunks: Sequence[Chunk], setting: Setting, cost: Cost, tied: dict[str, tuple[int, ...]], track: Track
+        self,
+        virtual_stages: Sequence[VirtualStage],
+        setting: Setting,
+        cost: Cost,
+        tied: dict[str, tuple[int, ...]],
+        steps: StepBuilder,
     ) -> None:
-        self._chunks, self._setting, self._cost, self._tied, self._track = chunks, setting, cost, tied, track
+        self._virtual_stages, self._setting, self._cost, self._tied, self._steps = (
+            virtual_stages,
+            setting,
+            cost,
+            tied,
+            steps,
+        )
         options: Data | None = setting.options(DATA)  # type: ignore[assignment]
         self.options = options
         pool = setting.spec.memory_pool
         self.remote = frozenset(() if pool is None else pool.holds)
         self._reducers: dict[Axes, Reducer] = {}
-        self._parts = {unit: tuple(chunk.of(unit)) for chunk in chunks for unit in chunk.units}
+        self._parts = {unit: tuple(virtual.of(unit)) for virtual in virtual_stages for unit in virtual.units}
         self._homes = self._find_homes()
-        self._needed: dict[Unit, tuple[Unit, ...]] = {}
-        self._held: dict[tuple[Unit, bool], dict[Axes, int]] = {}
-        self._fresh: dict[Unit, tuple[int, ...]] = {}
+        self._needed: dict[LayerUnit, tuple[LayerUnit, ...]] = {}
+        self._held: dict[tuple[LayerUnit, bool], dict[Axes, int]] = {}
+        self._fresh: dict[LayerUnit, tuple[int, ...]] = {}
         self.restart()
 
     def restart(self) -> None:
         """Before each training step: nothing is gathered, nothing waits, nothing is reduced."""
-        self._gathered: dict[tuple[Unit, int, bool], tuple[int, ...]] = {}
-        self._reduced: dict[Unit, list[int]] = defaultdict(list)
-        self._waiting: dict[Axes, list[Gradient]] = defaultdict(list)
+        self._gathered: dict[tuple[LayerUnit, int, bool], tuple[int, ...]] = {}
+        self._reduced: dict[LayerUnit, list[int]] = defaultdict(list)
+        self._waiting: dict[Axes, list[UnitGradient]] = defaultdict(list)
         self._deferred: list[Callable[[], None]] = []
-        self._last: list[tuple[Axes, Gradient]] = []
-        self._stored: set[tuple[Unit, Axes]] = set()
+        self._last: list[tuple[Axes, UnitGradient]] = []
+        self._stored: set[tuple[LayerUnit, Axes]] = set()
 
     # -- who holds what
 
     def reducer(self, axes: Axes) -> Reducer:
-        """How parameters that meet over these axes are divided and reduced."""
+        """How parameters that are copies along these axes are divided and reduced."""
         if axes not in self._reducers:
             shard_on = (SHARD, "context", "expert") if SHARD in self._setting.degrees else None
-            self._reducers[axes] = reducer(axes, self._setting, shard_on)
+            self._reducers[axes] = reducer_of(axes, self._setting, shard_on)
         return self._reducers[axes]
 
-    def held(self, unit: Unit, *, trained: bool) -> dict[Axes, int]:
+    def held(self, unit: LayerUnit, *, trained: bool) -> dict[Axes, int]:
         """Elements of a unit on this rank (all, or those that train), by the axes along which they are copies."""
         key = (unit, trained)
         if key not in self._held:
@@ -92,9 +103,9 @@ class Weights:
             self._held[key] = dict(found)
         return self._held[key]
 
-    def _find_homes(self) -> dict[str, tuple[Unit, Part]]:
+    def _find_homes(self) -> dict[str, tuple[LayerUnit, Part]]:
         """Where each weight of this stage counts, by the layer that owns it: at the first layer here that uses it."""
-        found: dict[str, tuple[Unit, Part]] = {}
+        found: dict[str, tuple[LayerUnit, Part]] = {}
         for unit, parts in self._parts.items():
             for part in parts:
                 found.setdefault(part.layer.shared_with or part.layer.name, (unit, part))
@@ -105,7 +116,7 @@ class Weights:
         _, home = self._homes[part.layer.shared_with or part.layer.name]
         return part.weights + part.bias if home is part else part.bias
 
-    def needed(self, unit: Unit) -> tuple[Unit, ...]:
+    def needed(self, unit: LayerUnit) -> tuple[LayerUnit, ...]:
         """The unit, and those of this stage where weights that it shares count."""
         if unit not in self._needed:
             homes = (self._homes[part.layer.shared_with or part.layer.name][0] for part in self._parts[unit])
@@ -114,15 +125,15 @@ class Weights:
 
     # -- before a pass
 
-    def gather_ahead(self, chunk: Chunk, micro_batch: int, position: int, *, forward: bool) -> None:
+    def gather_ahead(self, virtual: VirtualStage, micro_batch: int, position: int, *, forward: bool) -> None:
         """Brings the weights of a unit and of those that come next, as far as `prefetch` says."""
         direction = 1 if forward else -1
         for step in range(1 + (0 if self.options is None else self.options.prefetch)):
             at = position + direction * step
-            if 0 <= at < len(chunk.units):
-                self.bring(chunk.units[at], micro_batch, forward=forward)
+            if 0 <= at < len(virtual.units):
+                self.bring(virtual.units[at], micro_batch, forward=forward)
 
-    def bring(self, unit: Unit, micro_batch: int, *, forward: bool) -> tuple[int, ...]:
+    def bring(self, unit: LayerUnit, micro_batch: int, *, forward: bool) -> tuple[int, ...]:
         """Ids that bring a unit's weights before a pass: gathered from shards, loaded from the pool, or none."""
         ids: list[int] = []
         for needed in self.needed(unit):
@@ -133,29 +144,31 @@ class Weights:
             ids += self._gathered[key]
         return tuple(ids)
 
-    def _bring(self, unit: Unit, micro_batch: int, phase: Phase) -> tuple[int, ...]:
+    def _bring(self, unit: LayerUnit, micro_batch: int, phase: Phase) -> tuple[int, ...]:
         found = list(self._fresh.pop(unit, ()))
         # Not before the compute that is last in line when they are asked for: earlier weights are freed by then.
-        needs = self._track.computed
+        needs = self._steps.computed
         for axes, elements in self.held(unit, trained=False).items():
-            keeper = self.reducer(axes)
+            reducer = self.reducer(axes)
             if "parameters" in self.remote:
-                size = keeper.held(elements, divided=keeper.sharding.parameters) * self._setting.widths.weights
+                size = reducer.held(elements, divided=reducer.sharding.parameters) * self._setting.widths.weights
                 needs = (self._move(size, needs, unit, store=False, phase=phase, micro_batch=micro_batch),)
                 found += needs
-            if keeper.sharding.parameters:
-                meetings = keeper.parameters(elements)
-                found += [self._meet(meeting, needs, unit.name, phase, micro_batch) for meeting in meetings]
+            if reducer.sharding.parameters:
+                gathers = reducer.parameters(elements)
+                found += [self._communicate(gather, needs, unit.name, phase, micro_batch) for gather in gathers]
         return tuple(found)
 
     # -- gradients
 
-    def reduce(self, chunk: Chunk, unit: Unit, made: tuple[int, ...], micro_batch: int, *, final: bool) -> None:
+    def reduce(
+        self, virtual: VirtualStage, unit: LayerUnit, made: tuple[int, ...], micro_batch: int, *, final: bool
+    ) -> None:
         """Hands a unit's gradients to the reductions that are due: after the last micro-batch, or after each."""
         for axes, elements in self.held(unit, trained=True).items():
             if not made:
                 continue
-            gradient = self._with_sum(Gradient(unit, elements, made), axes)
+            gradient = self._with_sum(UnitGradient(unit, elements, made), axes)
             if not final and not self._scattered(axes):
                 self._keep(gradient, axes, gradient.made, divided=False)
             elif final and not self._scattered(axes) and self._tied_here(unit):
@@ -163,23 +176,23 @@ class Weights:
             else:
                 self._waiting[axes].append(gradient)
                 if self._full(axes):
-                    self._close(axes, None if final else micro_batch)
-        if not final and unit is chunk.units[0]:
-            self._close_all(micro_batch)
+                    self._flush(axes, None if final else micro_batch)
+        if not final and unit is virtual.units[0]:
+            self._flush_all(micro_batch)
 
     def finish(self) -> None:
         """After all of backward: what waited, what stages share, what the tensor axis holds in copies."""
-        self._close_all(None)
+        self._flush_all(None)
         for action in self._deferred:
             action()
-        self._meet_stages()
-        self._meet_copies()
+        self._reduce_across_stages()
+        self._reduce_copies()
 
     def _scattered(self, axes: Axes) -> bool:
         """Whether these gradients are divided, so that each micro-batch's are reduced by themselves."""
         return self.reducer(axes).sharding.gradients and bool(axes)
 
-    def _tied_here(self, unit: Unit) -> bool:
+    def _tied_here(self, unit: LayerUnit) -> bool:
         """Whether a weight that counts in this unit is on other stages as well."""
         return any(self._homes[owner][0] is unit for owner in self._tied if owner in self._homes)
 
@@ -190,30 +203,30 @@ class Weights:
         size = sum(gradient.elements for gradient in self._waiting[axes]) * self._setting.widths.reduce
         return size >= self.options.buckets
 
-    def _close_all(self, micro_batch: int | None) -> None:
+    def _flush_all(self, micro_batch: int | None) -> None:
         for axes in list(self._waiting):
-            self._close(axes, micro_batch)
+            self._flush(axes, micro_batch)
 
-    def _close(self, axes: Axes, micro_batch: int | None) -> None:
+    def _flush(self, axes: Axes, micro_batch: int | None) -> None:
         """Reduces the bucket that waits for these axes: now, or when backward has ended."""
         bucket = self._waiting.pop(axes)
         if self.options is not None and not self.options.overlap and micro_batch is None:
-            self._deferred.append(partial(self._meet_bucket, axes, bucket, None))
+            self._deferred.append(partial(self._reduce_bucket, axes, bucket, None))
         else:
-            self._meet_bucket(axes, bucket, micro_batch)
+            self._reduce_bucket(axes, bucket, micro_batch)
 
-    def _meet_bucket(self, axes: Axes, bucket: Sequence[Gradient], micro_batch: int | None) -> None:
+    def _reduce_bucket(self, axes: Axes, bucket: Sequence[UnitGradient], micro_batch: int | None) -> None:
         """The collectives that reduce the gradients of some units as one."""
         names = [gradient.unit.name for gradient in bucket]
         name = names[0] if len(names) == 1 else f"{names[0]}..{names[-1]}"
         needs = tuple(identity for gradient in bucket for identity in gradient.made)
-        for meeting in self.reducer(axes).gradients(sum(gradient.elements for gradient in bucket)):
-            needs = (self._meet(meeting, needs, name, Phase.REDUCTION, micro_batch),)
+        for collective in self.reducer(axes).gradients(sum(gradient.elements for gradient in bucket)):
+            needs = (self._communicate(collective, needs, name, Phase.REDUCTION, micro_batch),)
         for gradient in bucket:
             self._reduced[gradient.unit] += needs
             self._keep(gradient, axes, needs, divided=self.reducer(axes).sharding.optimizer)
 
-    def _meet_stages(self) -> None:
+    def _reduce_across_stages(self) -> None:
         """Sums the gradients of weights that stages hold together, then reduces them as any others.
 
         After all of backward: the first stage is the last to have its own, and nothing may wait behind this. In one
@@ -227,16 +240,16 @@ class Weights:
             elements = part.weights if unit in made else self.reducer(part.reduced_on).shard(part.weights)
             size = elements * self._setting.widths.reduce
             action = Communicate(Kind.ALL_REDUCE, size, ("pipeline",), self._tied[owner])
-            needs = (*(made.get(unit) or self._reduced[unit]), *self._track.quiet)
-            done = self._track.add(action, needs, owner, Phase.REDUCTION, axis="pipeline")
+            needs = (*(made.get(unit) or self._reduced[unit]), *self._steps.quiet)
+            done = self._steps.add(action, needs, owner, Phase.REDUCTION, axis="pipeline")
             if unit in made:
                 made[unit] = (done,)
             else:
                 self._reduced[unit] = [done]
         for axes, gradient in self._last:
-            self._meet_bucket(axes, [replace(gradient, made=made[gradient.unit])], None)
+            self._reduce_bucket(axes, [replace(gradient, made=made[gradient.unit])], None)
 
-    def _meet_copies(self) -> None:
+    def _reduce_copies(self) -> None:
         """Sequence parallelism: norms, routers and row biases are copies that saw different tokens."""
         trained = [part for parts in self._parts.values() for part in parts if part.terms and part.layer.trainable]
         elements = sum(part.terms for part in trained)
@@ -244,39 +257,39 @@ class Weights:
             return
         action = Communicate(Kind.ALL_REDUCE, elements * self._setting.widths.reduce, (TENSOR,))
         before = max(identity for ids in self._reduced.values() for identity in ids)
-        done = self._track.add(action, (before,), "copies", Phase.REDUCTION, axis=TENSOR)
+        done = self._steps.add(action, (before,), "copies", Phase.REDUCTION, axis=TENSOR)
         for ids in self._reduced.values():
             ids.append(done)
 
     # -- gradients in the memory pool
 
-    def _with_sum(self, gradient: Gradient, axes: Axes) -> Gradient:
+    def _with_sum(self, gradient: UnitGradient, axes: Axes) -> UnitGradient:
         """With the sum of earlier micro-batches, which the memory pool may hold."""
         if (gradient.unit, axes) not in self._stored:
             return gradient
         size = self._kept_bytes(gradient, axes, divided=self._scattered(axes))
         return replace(gradient, made=(self._move(size, gradient.made, gradient.unit, store=False),))
 
-    def _keep(self, gradient: Gradient, axes: Axes, needs: Iterable[int], *, divided: bool) -> None:
+    def _keep(self, gradient: UnitGradient, axes: Axes, needs: Iterable[int], *, divided: bool) -> None:
         """Moves a gradient, or a rank's shard of it, to the memory pool where it belongs there."""
         if "gradients" in self.remote:
             self._stored.add((gradient.unit, axes))
             self._move(self._kept_bytes(gradient, axes, divided=divided), needs, gradient.unit, store=True)
 
-    def _kept_bytes(self, gradient: Gradient, axes: Axes, *, divided: bool) -> int:
+    def _kept_bytes(self, gradient: UnitGradient, axes: Axes, *, divided: bool) -> int:
         return self.reducer(axes).held(gradient.elements, divided=divided) * self._setting.widths.gradients
 
     # -- the optimizer
 
     def update(self) -> None:
         """Updates every unit in the order in which its gradients came, then gathers what ZeRO-1 and 2 divided."""
-        for unit in (unit for chunk in reversed(self._chunks) for unit in reversed(chunk.units)):
+        for unit in (unit for virtual in reversed(self._virtual_stages) for unit in reversed(virtual.units)):
             for axes, elements in self.held(unit, trained=True).items():
                 self._update(unit, self.reducer(axes), elements)
 
-    def _update(self, unit: Unit, keeper: Reducer, elements: int) -> None:
+    def _update(self, unit: LayerUnit, reducer: Reducer, elements: int) -> None:
         wide = self._setting.widths
-        mine = keeper.held(elements, divided=keeper.sharding.optimizer)
+        mine = reducer.held(elements, divided=reducer.sharding.optimizer)
         state, moved, flops = update_cost(mine, self._setting)
         needs = tuple(self._reduced[unit])
         if "gradients" in self.remote:
@@ -284,31 +297,32 @@ class Weights:
         if "optimizer_state" in self.remote and state:
             needs = (*needs, self._move(state, needs, unit, store=False))
         time = self._cost(Work(flops, moved, (), unit.name, Phase.OPTIMIZER.value, wide.compute))
-        done = (self._track.add(Computation(flops, moved, time), needs, unit.name, Phase.OPTIMIZER),)
+        done = (self._steps.add(Computation(flops, moved, time), needs, unit.name, Phase.OPTIMIZER),)
         if "optimizer_state" in self.remote and state:
             self._move(state, done, unit, store=True)
-        if not keeper.sharding.parameters:
-            for meeting in keeper.parameters(elements):
-                done = (self._meet(meeting, done, unit.name, Phase.OPTIMIZER, None),)
+        if not reducer.sharding.parameters:
+            for gather in reducer.parameters(elements):
+                done = (self._communicate(gather, done, unit.name, Phase.OPTIMIZER, None),)
                 self._fresh[unit] = (*self._fresh.get(unit, ()), *done)
         if "parameters" in self.remote:
-            kept = keeper.held(elements, divided=keeper.sharding.parameters)
+            kept = reducer.held(elements, divided=reducer.sharding.parameters)
             self._move(kept * wide.weights, done, unit, store=True)
 
     # -- single steps
 
-    def _meet(self, meeting: Meeting, needs: Iterable[int], name: str, phase: Phase, micro_batch: int | None) -> int:
-        action = Communicate(meeting.kind, meeting.bytes, meeting.axes)
-        return self._track.add(action, needs, name, phase, micro_batch, DATA)
+    def _communicate(
+        self, action: Communicate, needs: Iterable[int], name: str, phase: Phase, micro_batch: int | None
+    ) -> int:
+        return self._steps.add(action, needs, name, phase, micro_batch, DATA)
 
     def _move(
         self,
         size: int,
         needs: Iterable[int],
-        unit: Unit,
+        unit: LayerUnit,
         *,
         store: bool,
         phase: Phase = Phase.OPTIMIZER,
         micro_batch: int | None = None,
     ) -> int:
-        return self._track.add(Remote(size, store), needs, unit.name, phase, micro_batch, "memory")
+        return self._steps.add(Remote(size, store), needs, unit.name, phase, micro_batch, "memory")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from astrac.job import Kind
 from astrac.models.model import Role
-from astrac.training.strategies.part import Exchange, Part, Point, Rotation, Setting, share
+from astrac.training.strategies.part import Exchange, ExchangePoint, Part, Rotation, Setting, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,9 @@ def cut(part: Part, setting: Setting) -> Part:
         return part
     degree = setting.degrees[KIND]
     if part.layer.role is Role.POOLER:
-        gathered = Exchange(Point.BEFORE_FORWARD, Kind.ALL_GATHER, part.inputs * setting.widths.activations, KIND)
+        gathered = Exchange(
+            ExchangePoint.BEFORE_FORWARD, Kind.ALL_GATHER, part.inputs * setting.widths.activations, KIND
+        )
         return part.outside(gathered)
     own = replace(
         part,
@@ -61,8 +63,8 @@ def _gathered(_whole: Part, own: Part, setting: Setting) -> Part:
     _, key = _sizes(own)
     others = 2 * key * (degree - 1)
     return replace(own, inputs=own.inputs + others, kept=own.kept + others).outside(
-        Exchange(Point.BEFORE_FORWARD, Kind.ALL_GATHER, 2 * key * width, KIND),
-        Exchange(Point.AFTER_INPUT_GRADIENT, Kind.REDUCE_SCATTER, 2 * key * degree * width, KIND),
+        Exchange(ExchangePoint.BEFORE_FORWARD, Kind.ALL_GATHER, 2 * key * width, KIND),
+        Exchange(ExchangePoint.AFTER_INPUT_GRADIENT, Kind.REDUCE_SCATTER, 2 * key * degree * width, KIND),
     )
 
 
@@ -82,10 +84,10 @@ def _ulysses(whole: Part, own: Part, setting: Setting) -> Part:
     inward = (query, key, key)
     heads = tuple((share(batch, degree), rows, columns, inner) for batch, rows, columns, inner in whole.matmuls)
     return replace(own, matmuls=heads).outside(
-        *(Exchange(Point.BEFORE_FORWARD, Kind.ALL_TO_ALL, size, KIND) for size in inward),
-        Exchange(Point.AFTER_FORWARD, Kind.ALL_TO_ALL, query, KIND),
-        Exchange(Point.BEFORE_BACKWARD, Kind.ALL_TO_ALL, query, KIND),
-        *(Exchange(Point.AFTER_INPUT_GRADIENT, Kind.ALL_TO_ALL, size, KIND) for size in inward),
+        *(Exchange(ExchangePoint.BEFORE_FORWARD, Kind.ALL_TO_ALL, size, KIND) for size in inward),
+        Exchange(ExchangePoint.AFTER_FORWARD, Kind.ALL_TO_ALL, query, KIND),
+        Exchange(ExchangePoint.BEFORE_BACKWARD, Kind.ALL_TO_ALL, query, KIND),
+        *(Exchange(ExchangePoint.AFTER_INPUT_GRADIENT, Kind.ALL_TO_ALL, size, KIND) for size in inward),
     )
 
 

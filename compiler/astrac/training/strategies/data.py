@@ -1,4 +1,4 @@
-"""Data parallelism and its sharded forms: when and how gradients, parameters and optimizer state meet.
+"""Data parallelism and its sharded forms: how gradients are reduced and parameters gathered.
 
 All-reduce of gradients (none), ZeRO-1 (optimizer), ZeRO-2 (gradients), ZeRO-3 / FSDP (parameters): Rajbhandari et al.
 2020. Reduction is over every axis whose ranks see other tokens: data, context, and expert for weights that are not
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from astrac.job import Kind
+from astrac.training.plan import Communicate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,18 +38,9 @@ SHARDS: dict[str, Sharding] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """One collective of the data axes over `axes`; `bytes` as `comm_size`."""
-
-    kind: Kind
-    bytes: int
-    axes: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class Reducer:
-    """How the parameters that meet over one set of axes are kept together.
+    """How the parameters that are copies along one set of axes are kept alike.
 
     Attributes:
         sharding: what is divided.
@@ -69,29 +61,29 @@ class Reducer:
         """Elements of one shard."""
         return -(-elements // self.ranks)
 
-    def gradients(self, elements: int) -> tuple[Meeting, ...]:
+    def gradients(self, elements: int) -> tuple[Communicate, ...]:
         """The collectives that reduce the gradients of `elements` parameters."""
         if not self.sharding.optimizer or self.ranks == 1:
             axes = (*self.shards, *self.replicas)
-            return (Meeting(Kind.ALL_REDUCE, elements * self.reduce, axes),) if axes else ()
+            return (Communicate(Kind.ALL_REDUCE, elements * self.reduce, axes),) if axes else ()
         shard = self.shard(elements)
-        scatter = Meeting(Kind.REDUCE_SCATTER, shard * self.ranks * self.reduce, self.shards)
+        scatter = Communicate(Kind.REDUCE_SCATTER, shard * self.ranks * self.reduce, self.shards)
         if not self.replicas:
             return (scatter,)
-        return (scatter, Meeting(Kind.ALL_REDUCE, shard * self.reduce, self.replicas))
+        return (scatter, Communicate(Kind.ALL_REDUCE, shard * self.reduce, self.replicas))
 
-    def parameters(self, elements: int) -> tuple[Meeting, ...]:
+    def parameters(self, elements: int) -> tuple[Communicate, ...]:
         """The collective that gives every rank the whole of `elements` parameters again."""
         if not self.sharding.optimizer or self.ranks == 1:
             return ()
-        return (Meeting(Kind.ALL_GATHER, self.shard(elements) * self.weights, self.shards),)
+        return (Communicate(Kind.ALL_GATHER, self.shard(elements) * self.weights, self.shards),)
 
     def held(self, elements: int, *, divided: bool) -> int:
         """Elements a rank keeps of something that is divided or not."""
         return self.shard(elements) if divided else elements
 
 
-def reducer(reduced_on: Sequence[str], setting: Setting, shard_on: Sequence[str] | None) -> Reducer:
+def reducer_of(reduced_on: Sequence[str], setting: Setting, shard_on: Sequence[str] | None) -> Reducer:
     """For parameters whose gradients are reduced on these axes.
 
     `shard_on` names the axes (parts of the data axis) that hybrid sharding stays within, None for all of them.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from astrac.job import Kind
 from astrac.models.model import Role
-from astrac.training.strategies.part import Exchange, Part, Point, Setting, share
+from astrac.training.strategies.part import Exchange, ExchangePoint, Part, Setting, share
 
 if TYPE_CHECKING:
     from astrac.models.model import Matmul
@@ -37,13 +37,13 @@ def cut(part: Part, setting: Setting) -> Part:
     if part.layer.role is Role.EXPERT_COLUMN:
         size = share(part.inputs * width, setting.degrees["tensor"])
         return held.outside(
-            Exchange(Point.BEFORE_FORWARD, Kind.ALL_TO_ALL, size, KIND),
-            Exchange(Point.AFTER_INPUT_GRADIENT, Kind.ALL_TO_ALL, size, KIND),
+            Exchange(ExchangePoint.BEFORE_FORWARD, Kind.ALL_TO_ALL, size, KIND),
+            Exchange(ExchangePoint.AFTER_INPUT_GRADIENT, Kind.ALL_TO_ALL, size, KIND),
         )
     size = share(part.outputs * width, setting.degrees["tensor"])
     return held.outside(
-        Exchange(Point.AFTER_FORWARD, Kind.ALL_TO_ALL, size, KIND),
-        Exchange(Point.BEFORE_BACKWARD, Kind.ALL_TO_ALL, size, KIND),
+        Exchange(ExchangePoint.AFTER_FORWARD, Kind.ALL_TO_ALL, size, KIND),
+        Exchange(ExchangePoint.BEFORE_BACKWARD, Kind.ALL_TO_ALL, size, KIND),
     )
 
 

@@ -20,7 +20,7 @@ def share(count: int, degree: int) -> int:
     return -(-count // degree)
 
 
-class Point(Enum):
+class ExchangePoint(Enum):
     """Where in a layer's work a strategy communicates."""
 
     BEFORE_FORWARD = "before forward"
@@ -34,7 +34,7 @@ class Point(Enum):
 class Exchange:
     """A blocking collective of a strategy's axis around a layer. `bytes` as `comm_size`: for ALL_GATHER the shard."""
 
-    point: Point
+    point: ExchangePoint
     kind: Kind
     bytes: int
     axis: str
@@ -110,12 +110,12 @@ class Part:
         """With exchanges around those that are there: first of those before, last of those after."""
         return replace(self, exchanges=_merge(self.exchanges, exchanges))
 
-    def at(self, point: Point) -> tuple[Exchange, ...]:
+    def at(self, point: ExchangePoint) -> tuple[Exchange, ...]:
         """The exchanges of a point, in order."""
         return tuple(exchange for exchange in self.exchanges if exchange.point is point)
 
 
-_BEFORE = (Point.BEFORE_FORWARD, Point.BEFORE_BACKWARD, Point.BEFORE_WEIGHT_GRADIENT)
+_BEFORE = (ExchangePoint.BEFORE_FORWARD, ExchangePoint.BEFORE_BACKWARD, ExchangePoint.BEFORE_WEIGHT_GRADIENT)
 
 
 def _merge(inner: tuple[Exchange, ...], outer: tuple[Exchange, ...]) -> tuple[Exchange, ...]:

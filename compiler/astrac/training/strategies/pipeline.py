@@ -16,63 +16,57 @@ KIND = "pipeline"
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One thing that a stage does next: the forward or backward pass of a micro-batch through one of its chunks."""
+class PipelineSlot:
+    """The forward or backward pass of a micro-batch through one of a stage's virtual stages, by its index there."""
 
     forward: bool
     micro_batch: int
-    chunk: int = 0
+    virtual: int = 0
 
 
-def _gpipe(_: int, __: int, micro_batches: int, chunks: int) -> list[Turn]:
-    forward = [Turn(True, index, chunk) for chunk in range(chunks) for index in range(micro_batches)]
-    backward = [Turn(False, index, chunk) for chunk in reversed(range(chunks)) for index in range(micro_batches)]
-    return forward + backward
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The order of a stage: some forward passes, then one forward and one backward in turn, then the backward rest.
+
+    Attributes:
+        grouped: micro-batches go in groups of as many as there are stages: a group passes through all virtual stages
+            of a stage before the next one starts. Otherwise all micro-batches are one group.
+        warm_up: how many forward passes come first at (stage, stages, virtual stages); None = all.
+    """
+
+    grouped: bool = False
+    warm_up: Callable[[int, int, int], int] | None = None
 
 
-def _alternate(forward: list[Turn], backward: list[Turn], warm_up: int) -> list[Turn]:
-    """`warm_up` forwards, then one forward and one backward in turn, then the backwards that are left."""
-    turns = forward[:warm_up]
-    for ahead, behind in zip(forward[warm_up:], backward, strict=False):
-        turns += [ahead, behind]
-    return turns + backward[len(forward) - warm_up :]
-
-
-def _one_f_one_b(stage: int, stages: int, micro_batches: int, _: int) -> list[Turn]:
-    forward = [Turn(True, index) for index in range(micro_batches)]
-    backward = [Turn(False, index) for index in range(micro_batches)]
-    return _alternate(forward, backward, min(stages - stage - 1, micro_batches))
-
-
-def _interleaved(stage: int, stages: int, micro_batches: int, chunks: int) -> list[Turn]:
-    """Micro-batches go in groups of `stages`: a group passes through all chunks before the next one starts."""
-    groups = range(0, micro_batches, stages)
-    forward = [
-        Turn(True, first + index, chunk) for first in groups for chunk in range(chunks) for index in range(stages)
-    ]
-    backward = [
-        Turn(False, first + index, chunk)
-        for first in groups
-        for chunk in reversed(range(chunks))
-        for index in range(stages)
-    ]
-    warm_up = (stages - stage - 1) * 2 + (chunks - 1) * stages
-    return _alternate(forward, backward, min(warm_up, len(forward)))
-
-
-SCHEDULES: dict[str, Callable[[int, int, int, int], list[Turn]]] = {
-    "gpipe": _gpipe,
-    "one_f_one_b": _one_f_one_b,
-    "interleaved": _interleaved,
+SCHEDULES: dict[str, Schedule] = {
+    "gpipe": Schedule(),
+    "one_f_one_b": Schedule(warm_up=lambda stage, stages, _: stages - stage - 1),
+    "interleaved": Schedule(
+        grouped=True, warm_up=lambda stage, stages, virtual: 2 * (stages - stage - 1) + (virtual - 1) * stages
+    ),
 }
 
 
-def turns(schedule: str, stage: int, stages: int, micro_batches: int, chunks: int) -> list[Turn]:
-    """The order of a stage: every forward and backward turn of each of its chunks once.
+def slots(schedule: str, stage: int, stages: int, micro_batches: int, virtual_stages: int) -> list[PipelineSlot]:
+    """The order of a stage: the forward and the backward slot of every micro-batch on each of its virtual stages.
 
-    `interleaved` needs a number of micro-batches that is a multiple of the stages.
+    Args:
+        schedule: a key of `SCHEDULES`; a grouped one needs a number of micro-batches that is a multiple of the stages.
+        stage: from 0.
+        stages: of the pipeline.
+        micro_batches: of a training step.
+        virtual_stages: that each stage holds.
     """
-    return SCHEDULES[schedule](stage, stages, micro_batches, chunks)
+    row = SCHEDULES[schedule]
+    size = stages if row.grouped else micro_batches
+    groups = [range(first, first + size) for first in range(0, micro_batches, size)]
+    there = range(virtual_stages)
+    forward = [PipelineSlot(True, index, virtual) for group in groups for virtual in there for index in group]
+    backward = [PipelineSlot(False, index, virtual) for group in groups for virtual in there[::-1] for index in group]
+    total = len(forward)
+    warm_up = total if row.warm_up is None else min(row.warm_up(stage, stages, virtual_stages), total)
+    alternating = [slot for pair in zip(forward[warm_up:], backward, strict=False) for slot in pair]
+    return [*forward[:warm_up], *alternating, *backward[total - warm_up :]]
 
 
 _CANDIDATES = 400

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from astrac.job import Kind
 from astrac.models.model import Role
-from astrac.training.strategies.part import Exchange, Part, Point, Setting, share
+from astrac.training.strategies.part import Exchange, ExchangePoint, Part, Setting, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ KIND = "tensor"
 
 
 @dataclass(frozen=True)
-class Cut:
+class TensorCut:
     """What a role divides by the degree.
 
     Attributes:
@@ -59,24 +59,24 @@ class Cut:
 
 _BATCH, _ROWS, _COLUMNS, _INNER = range(4)
 
-CUTS: dict[Role, Cut] = {
-    Role.COLUMN: Cut(weights=True, bias=True, work=True, outputs=True, opens=True, product=_COLUMNS),
-    Role.ROW: Cut(weights=True, work=True, inputs=True, closes=True, product=_INNER),
-    Role.ATTENTION: Cut(work=True, inputs=True, outputs=True, product=_BATCH),
-    Role.EMBEDDING: Cut(weights=True, closes=True),
-    Role.TABLE: Cut(tokens=True),
-    Role.HEAD: Cut(weights=True, bias=True, work=True, outputs=True, opens=True, product=_COLUMNS),
-    Role.POOLER: Cut(),
-    Role.EXPERT_COLUMN: Cut(weights=True, bias=True, work=True, outputs=True, opens=True, product=_COLUMNS),
-    Role.EXPERT_ROW: Cut(weights=True, work=True, inputs=True, closes=True, product=_INNER),
-    Role.SEQUENCE: Cut(tokens=True, copies=True, product=_ROWS),
-    Role.ROUTER: Cut(tokens=True, copies=True, product=_ROWS),
-    Role.BETWEEN: Cut(weights=True, bias=True, work=True, inputs=True, outputs=True, product=_BATCH),
-    Role.GATHERED_COLUMN: Cut(
+CUTS: dict[Role, TensorCut] = {
+    Role.COLUMN: TensorCut(weights=True, bias=True, work=True, outputs=True, opens=True, product=_COLUMNS),
+    Role.ROW: TensorCut(weights=True, work=True, inputs=True, closes=True, product=_INNER),
+    Role.ATTENTION: TensorCut(work=True, inputs=True, outputs=True, product=_BATCH),
+    Role.EMBEDDING: TensorCut(weights=True, closes=True),
+    Role.TABLE: TensorCut(tokens=True),
+    Role.HEAD: TensorCut(weights=True, bias=True, work=True, outputs=True, opens=True, product=_COLUMNS),
+    Role.POOLER: TensorCut(),
+    Role.EXPERT_COLUMN: TensorCut(weights=True, bias=True, work=True, outputs=True, opens=True, product=_COLUMNS),
+    Role.EXPERT_ROW: TensorCut(weights=True, work=True, inputs=True, closes=True, product=_INNER),
+    Role.SEQUENCE: TensorCut(tokens=True, copies=True, product=_ROWS),
+    Role.ROUTER: TensorCut(tokens=True, copies=True, product=_ROWS),
+    Role.BETWEEN: TensorCut(weights=True, bias=True, work=True, inputs=True, outputs=True, product=_BATCH),
+    Role.GATHERED_COLUMN: TensorCut(
         weights=True, bias=True, work=True, outputs=True, opens=True, gathers=True, product=_COLUMNS
     ),
-    Role.SPLIT_ROW: Cut(weights=True, work=True, inputs=True, closes=True, splits=True, product=_INNER),
-    Role.OTHER: Cut(),
+    Role.SPLIT_ROW: TensorCut(weights=True, work=True, inputs=True, closes=True, splits=True, product=_INNER),
+    Role.OTHER: TensorCut(),
 }
 
 
@@ -118,15 +118,15 @@ def cut(part: Part, setting: Setting) -> Part:
     return cut_part.inside(*found)
 
 
-def _kept(part: Part, row: Cut, degree: int, along_stream: int) -> int:
+def _kept(part: Part, row: TensorCut, degree: int, along_stream: int) -> int:
     """What a rank keeps: its share, and of what lies along the stream all that sequence parallelism does not cut."""
-    if row == Cut():
+    if row == TensorCut():
         return part.kept
     whole = part.layer.kept_replicated
     return share(part.kept - whole, degree) + share(whole, along_stream)
 
 
-def _products(part: Part, row: Cut, degree: int, *, tokens: bool) -> tuple[Matmul, ...]:
+def _products(part: Part, row: TensorCut, degree: int, *, tokens: bool) -> tuple[Matmul, ...]:
     """The products of a rank: fewer heads, tokens, output or input features."""
     at = row.product
     if at is None or not (row.work or tokens):
@@ -134,29 +134,29 @@ def _products(part: Part, row: Cut, degree: int, *, tokens: bool) -> tuple[Matmu
     return tuple((*sizes[:at], share(sizes[at], degree), *sizes[at + 1 :]) for sizes in part.matmuls)  # type: ignore[misc]
 
 
-def _exchanges(part: Part, row: Cut, setting: Setting, *, sequence_parallel: bool) -> Iterator[Exchange]:
+def _exchanges(part: Part, row: TensorCut, setting: Setting, *, sequence_parallel: bool) -> Iterator[Exchange]:
     """The collectives of a role; bytes are of the uncut activations, all-gathers take the shard."""
     width, degree, layer = setting.widths.activations, setting.degrees[KIND], part.layer
     read, written = (part.inputs - layer.input_replicated) * width, part.outputs * width
     gathered, leaving = share(read, degree), share(written, degree)
     if row.opens and sequence_parallel:
-        yield Exchange(Point.BEFORE_FORWARD, Kind.ALL_GATHER, gathered, KIND)
-        yield Exchange(Point.BEFORE_WEIGHT_GRADIENT, Kind.ALL_GATHER, gathered, KIND)
-        yield Exchange(Point.AFTER_INPUT_GRADIENT, Kind.REDUCE_SCATTER, read, KIND)
+        yield Exchange(ExchangePoint.BEFORE_FORWARD, Kind.ALL_GATHER, gathered, KIND)
+        yield Exchange(ExchangePoint.BEFORE_WEIGHT_GRADIENT, Kind.ALL_GATHER, gathered, KIND)
+        yield Exchange(ExchangePoint.AFTER_INPUT_GRADIENT, Kind.REDUCE_SCATTER, read, KIND)
     elif row.opens:
-        yield Exchange(Point.AFTER_INPUT_GRADIENT, Kind.ALL_REDUCE, read, KIND)
+        yield Exchange(ExchangePoint.AFTER_INPUT_GRADIENT, Kind.ALL_REDUCE, read, KIND)
     if row.closes and sequence_parallel:
-        yield Exchange(Point.AFTER_FORWARD, Kind.REDUCE_SCATTER, written, KIND)
+        yield Exchange(ExchangePoint.AFTER_FORWARD, Kind.REDUCE_SCATTER, written, KIND)
     elif row.closes:
-        yield Exchange(Point.AFTER_FORWARD, Kind.ALL_REDUCE, written, KIND)
+        yield Exchange(ExchangePoint.AFTER_FORWARD, Kind.ALL_REDUCE, written, KIND)
     if sequence_parallel and (layer.gathers or (row.closes and layer.role is not Role.EMBEDDING)):
-        yield Exchange(Point.BEFORE_BACKWARD, Kind.ALL_GATHER, leaving, KIND)
+        yield Exchange(ExchangePoint.BEFORE_BACKWARD, Kind.ALL_GATHER, leaving, KIND)
     if row.gathers:
-        yield Exchange(Point.AFTER_FORWARD, Kind.ALL_GATHER, leaving, KIND)
+        yield Exchange(ExchangePoint.AFTER_FORWARD, Kind.ALL_GATHER, leaving, KIND)
     if row.splits:
-        yield Exchange(Point.AFTER_INPUT_GRADIENT, Kind.ALL_GATHER, gathered, KIND)
+        yield Exchange(ExchangePoint.AFTER_INPUT_GRADIENT, Kind.ALL_GATHER, gathered, KIND)
     if layer.role is Role.POOLER and sequence_parallel:
-        yield Exchange(Point.BEFORE_FORWARD, Kind.ALL_GATHER, read, KIND)
+        yield Exchange(ExchangePoint.BEFORE_FORWARD, Kind.ALL_GATHER, read, KIND)
     # The loss over a vocabulary that is cut: maximum, target logit and sum of exponentials, fp32 a token.
     if layer.loss_rows and row.outputs:
-        yield from [Exchange(Point.AFTER_FORWARD, Kind.ALL_REDUCE, 4 * layer.loss_rows, KIND)] * 3
+        yield from [Exchange(ExchangePoint.AFTER_FORWARD, Kind.ALL_REDUCE, 4 * layer.loss_rows, KIND)] * 3

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from astrac.source import Span
-    from astrac.training.plan import Duty
+    from astrac.training.plan import StageProgram
 
 
 def lower(plan: Plan, at: Callable[[str], Span]) -> Result[Job]:
@@ -45,17 +45,19 @@ def lower(plan: Plan, at: Callable[[str], Span]) -> Result[Job]:
     machine = machine_of(plan.spec)
     groups = Groups(plan, machine)
     try:
-        programs = tuple(Program(_ops(duty, plan, machine, groups, at)) for duty in plan.duties)
+        programs = tuple(Program(_ops(program, plan, machine, groups, at)) for program in plan.programs)
     except Diagnosed as found:
         return Result(None, (found.diagnostic,))
-    classes = tuple(RankClass(index, boxes(duty, plan)) for index, duty in enumerate(plan.duties))
+    classes = tuple(RankClass(index, boxes(program, plan)) for index, program in enumerate(plan.programs))
     job = Job(plan.spec.model.name or "model", machine, plan.axes, programs, classes)
     return Result(job, tuple(limits(plan.spec, job, at)))
 
 
-def _ops(duty: Duty, plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]) -> tuple[Op, ...]:
+def _ops(
+    program: StageProgram, plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]
+) -> tuple[Op, ...]:
     """Nodes in ascending id."""
-    steps = duty.in_order_of_nodes()
+    steps = program.in_order_of_nodes()
     number = {step.id: index for index, step in enumerate(steps)}
     computed: dict[Computation, tuple[int, int]] = {}
     for step in steps:

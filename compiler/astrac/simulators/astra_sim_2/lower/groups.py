@@ -10,7 +10,7 @@ from astrac.training.plan import Communicate
 from astrac.training.strategies.placement import bounds
 
 if TYPE_CHECKING:
-    from astrac.training.plan import Duty, Plan
+    from astrac.training.plan import Plan, StageProgram
 
 
 class Groups:
@@ -26,7 +26,9 @@ class Groups:
         self.axes = {axis.name: axis for axis in plan.axes}
         self.order = [axis.name for axis in plan.axes]
         self.total = machine.npus
-        actions = {step.action for duty in plan.duties for step in duty.steps if isinstance(step.action, Communicate)}
+        actions = {
+            step.action for program in plan.programs for step in program.steps if isinstance(step.action, Communicate)
+        }
         self.listed = any(self._dimensions(action) is None for action in actions)
         self.known: dict[tuple[tuple[str, ...], tuple[int, ...]], AxisGroup] = {}
 
@@ -58,13 +60,13 @@ class Groups:
         return tuple(involved)
 
 
-def boxes(duty: Duty, plan: Plan) -> tuple[Box, ...]:
-    """The ranks of a duty: its stage, without the stragglers that have a duty of their own."""
+def boxes(program: StageProgram, plan: Plan) -> tuple[Box, ...]:
+    """The ranks of a program: its stage, without the stragglers that have a program of their own."""
     stage = next((index for index, axis in enumerate(plan.axes) if axis.name == "pipeline"), None)
-    if duty.slow:
-        return tuple(Box(tuple((axis.coordinate(rank),) for axis in plan.axes)) for rank in duty.slow)
-    slow = [rank for other in plan.duties if other.stage == duty.stage for rank in other.slow]
-    boxes = [Box(tuple((duty.stage,) if index == stage else None for index in range(len(plan.axes))))]
+    if program.slow:
+        return tuple(Box(tuple((axis.coordinate(rank),) for axis in plan.axes)) for rank in program.slow)
+    slow = [rank for other in plan.programs if other.stage == program.stage for rank in other.slow]
+    boxes = [Box(tuple((program.stage,) if index == stage else None for index in range(len(plan.axes))))]
     for rank in slow:
         point = tuple(axis.coordinate(rank) for axis in plan.axes)
         boxes = [piece for box in boxes for piece in _without(box, point, plan)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, diagnostic
-from astrac.training.lower.chunk import Boundary, Chunk
 from astrac.training.lower.parts import phases, work
+from astrac.training.lower.virtual_stage import Boundary, VirtualStage
 from astrac.training.plan import Phase
 from astrac.training.strategies import pipeline
-from astrac.training.strategies.units import units as in_units
+from astrac.training.strategies.layer_units import units as in_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from astrac.models.model import Model
     from astrac.source import Span
     from astrac.training.compute.work import Cost
+    from astrac.training.strategies.layer_units import LayerUnit
     from astrac.training.strategies.part import Part, Setting
-    from astrac.training.strategies.units import Unit
 
 
 def cut(
     model: Model, parts: Sequence[Part], pieces: int, setting: Setting, cost: Cost, at: Callable[[str], Span]
-) -> tuple[Chunk, ...]:
-    """The units in `pieces` contiguous chunks: where `layer { stage }` says so, else as even in time as can be.
+) -> tuple[VirtualStage, ...]:
+    """The units in `pieces` contiguous virtual stages: where `layer { stage }` says so, else as even in time as can be.
 
     Raises:
         Diagnosed: AS530 when there are fewer units than pieces, AS531 when given stages do not make contiguous ones.
@@ -46,7 +46,7 @@ def cut(
     width = setting.widths.activations
     edges = [Boundary(0, 0), *(crossing[bound - 1].times(width) for bound in bounds), Boundary(0, 0)]
     return tuple(
-        Chunk(
+        VirtualStage(
             number,
             units[first:end],
             {index: parts[index] for unit in units[first:end] for index in unit.indices},
@@ -57,7 +57,7 @@ def cut(
     )
 
 
-def _time(unit: Unit, parts: Sequence[Part], setting: Setting, cost: Cost) -> int:
+def _time(unit: LayerUnit, parts: Sequence[Part], setting: Setting, cost: Cost) -> int:
     """Nanoseconds of a unit's forward and backward pass."""
     return sum(
         cost(work(parts[index], phase, setting))
@@ -66,7 +66,7 @@ def _time(unit: Unit, parts: Sequence[Part], setting: Setting, cost: Cost) -> in
     )
 
 
-def _given(units: Sequence[Unit], parts: Sequence[Part], setting: Setting) -> list[int | None]:
+def _given(units: Sequence[LayerUnit], parts: Sequence[Part], setting: Setting) -> list[int | None]:
     """The stage that overrides give to each unit: that of its first layer with one."""
     found: list[int | None] = []
     for unit in units:

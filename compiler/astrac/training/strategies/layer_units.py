@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
+class LayerUnit:
     """Layers `first` to `last` (inclusive) of the model; one object, one unit."""
 
     name: str
@@ -37,7 +37,7 @@ def is_matrix(layer: Layer) -> bool:
     return layer.weight is not None and (layer.macs > 0 or len(layer.weight.shape) > 1)
 
 
-def units(model: Model) -> tuple[Unit, ...]:
+def units(model: Model) -> tuple[LayerUnit, ...]:
     """The model in units, in order; together they are all layers."""
     layers = model.layers
     if any(layer.block is not None for layer in layers):
@@ -52,9 +52,9 @@ def units(model: Model) -> tuple[Unit, ...]:
     return tuple(_unit(layers, first, last) for first, last in zip(starts, ends, strict=True))
 
 
-def _unit(layers: Sequence[Layer], first: int, last: int) -> Unit:
+def _unit(layers: Sequence[Layer], first: int, last: int) -> LayerUnit:
     block = layers[first].block
     owner = next(
         (layer for layer in layers[first : last + 1] if layer.macs and layer.weight is not None), layers[first]
     )
-    return Unit(owner.name if block is None else f"block{block}", first, last, block)
+    return LayerUnit(owner.name if block is None else f"block{block}", first, last, block)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from astrac.training.strategies.layer_units import LayerUnit
     from astrac.training.strategies.part import Part
-    from astrac.training.strategies.units import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Boundary:
     backward: int
 
     def times(self, width: int) -> Boundary:
-        """In bytes, for elements of so many."""
+        """The same in bytes, for elements of `width` bytes."""
         return Boundary(self.forward * width, self.backward * width)
 
 
 @dataclass(frozen=True)
-class Chunk:
-    """A contiguous piece of the model on one stage.
+class VirtualStage:
+    """A contiguous piece of the model on one stage: Megatron's model chunk.
 
     Attributes:
         number: its place in the chain of all pieces (virtual stages), from 0.
@@ -36,17 +36,17 @@ class Chunk:
     """
 
     number: int
-    units: tuple[Unit, ...]
+    units: tuple[LayerUnit, ...]
     parts: dict[int, Part]
     begin: Boundary
     end: Boundary
 
-    def of(self, unit: Unit) -> Iterator[Part]:
+    def of(self, unit: LayerUnit) -> Iterator[Part]:
         """The parts of one of its units."""
         return (self.parts[index] for index in unit.indices)
 
     def readers(self) -> dict[int, list[int]]:
-        """For each of its layers, those of its layers that read it; what nothing here reads leaves the chunk."""
+        """For each of its layers, those of its layers that read it; what nothing here reads leaves the stage."""
         found: dict[int, list[int]] = {index: [] for index in self.parts}
         for index, part in self.parts.items():
             for source in part.layer.inputs:
@@ -56,7 +56,7 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Pipe:
+class PipelinePosition:
     """Where a stage stands: `pieces` virtual stages in all, `micro_batches` of a step."""
 
     stage: int

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Track:
+class StepBuilder:
     """Appends steps in issue order.
 
     Compute is a chain, as on one stream. Collectives and memory transfers are another chain: ranks that issued them in
