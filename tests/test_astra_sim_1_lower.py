@@ -91,31 +91,31 @@ def test_reductions_that_wait_for_the_end_of_backward_have_no_policy():
 @pytest.mark.parametrize("phase", [phase for phase, action in STEPS if action is Computation])
 def test_a_step_that_no_row_has_is_refused(phase, change, message):
     plan = plan_of(data="")
-    duty = plan.programs[0]
-    at = next(at for at, step in enumerate(duty.steps) if step.phase is phase)
-    step = duty.steps[at]
-    steps = (*duty.steps[:at], replace(step, **change), *duty.steps[at + 1 :])
+    program = plan.programs[0]
+    at = next(at for at, step in enumerate(program.steps) if step.phase is phase)
+    step = program.steps[at]
+    steps = (*program.steps[:at], replace(step, **change), *program.steps[at + 1 :])
     told = message.format(phase=phase.value.replace("_", " "), layer=step.layer)
-    ((found, _),) = unsaid(replace(plan, duties=(replace(duty, steps=steps),)))
+    ((found, _),) = unsaid(replace(plan, programs=(replace(program, steps=steps),)))
     assert found == f"ASTRA-sim 1.0 has no policy for {told}"
 
 
 @pytest.mark.parametrize("change", [{"axes": ("tensor",)}, {"axes": ("data", "context")}, {"only": (0,)}])
 def test_a_collective_over_other_ranks_is_refused(change):
     plan = plan_of(data="")
-    duty = plan.programs[0]
+    program = plan.programs[0]
     steps = tuple(
         replace(step, action=replace(step.action, **change)) if isinstance(step.action, Communicate) else step
-        for step in duty.steps
+        for step in program.steps
     )
-    ((found, pointer),) = unsaid(replace(plan, duties=(replace(duty, steps=steps),)))
+    ((found, pointer),) = unsaid(replace(plan, programs=(replace(program, steps=steps),)))
     assert found.startswith("ASTRA-sim 1.0 has no policy for a collective over `")
     assert pointer == "/parallelism"
 
 
 def test_ranks_of_two_kinds_are_refused():
     plan = plan_of(data="")
-    assert unsaid(replace(plan, duties=plan.programs * 2)) == [
+    assert unsaid(replace(plan, programs=plan.programs * 2)) == [
         ("ASTRA-sim 1.0 has no policy for ranks that run different steps", "/parallelism")
     ]
 
