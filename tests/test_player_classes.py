@@ -22,8 +22,8 @@ from astrac.job import (
     RemoteMemory,
     Send,
 )
-from astrac.simulators.astra_sim_2.simulate import play
-from astrac.simulators.astra_sim_2.simulate.everyone import Everyone
+from astrac.simulators.astra_sim_2.simulate import simulate
+from astrac.simulators.astra_sim_2.simulate.by_rank import RankSimulation
 from astrac.simulators.results import Run
 from jobs import ALL
 from measured import by_rank
@@ -124,15 +124,14 @@ CASES = {
 
 @pytest.mark.parametrize("job, classes", CASES.values(), ids=CASES)
 def test_representatives_equal_every_rank(job, classes):
-    every = Everyone(job)
-    every.play()
-    found = play(job, trace=True)
+    every = RankSimulation(job)
+    every.run()
+    found = simulate(job, trace=True)
     assert (found.fails, found.doubt) == (None, None)
     assert by_rank(found, "cycles") == [rank.finish for rank in every.ranks]
     assert by_rank(found, "exposed") == [rank.finish - rank.device for rank in every.ranks]
     for played in found.classes:
-        spans = every.ranks[played.rank].spans
-        assert played.spans == tuple(spans[number] for number in range(len(spans)))
+        assert played.spans == every.ranks[played.rank].spans
     assert classes in {None, len(found.classes)}
     assert sum(played.ranks for played in found.classes) == job.machine.npus
 
@@ -140,11 +139,11 @@ def test_representatives_equal_every_rank(job, classes):
 def test_sixteen_thousand_ranks_are_one_class():
     group = AxisGroup(("data",), (), (True, True))
     ops = tuple(reduce(number, group, *range(number)) for number in range(50))
-    found = play(alike((Axis("data", 1, 1 << 14),), ops, machine(("Ring", 128), ("Ring", 128))))
+    found = simulate(alike((Axis("data", 1, 1 << 14),), ops, machine(("Ring", 128), ("Ring", 128))))
     assert [(played.ranks, played.boxes) for played in found.classes] == [(1 << 14, (Box((None,)),))]
     assert found.runs() == (Run(0, (1 << 14) - 1, found.cycles, found.cycles),)
 
 
 def test_runs_are_as_long_as_can_be():
-    found = play(alike(ALIGNED, STEPS[:1], CUBE, ((None, (1,), None), SLOW[:1])))
+    found = simulate(alike(ALIGNED, STEPS[:1], CUBE, ((None, (1,), None), SLOW[:1])))
     assert found.runs() == (Run(0, 3, 5000, 0), Run(4, 7, 9000, 0), Run(8, 11, 5000, 0), Run(12, 15, 9000, 0))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from astrac.simulators.astra_sim_2.simulate import play, play_congested
-from astrac.simulators.astra_sim_2.simulate.everyone import Everyone
+from astrac.simulators.astra_sim_2.simulate import simulate, simulate_congested
+from astrac.simulators.astra_sim_2.simulate.by_rank import RankSimulation
 from measured import by_rank, collectives, workloads
 
 UNAWARE = list(collectives("golden_collectives.csv"))
@@ -23,37 +23,37 @@ def finishes(case, found):
 
 @named([case for case in UNAWARE if case.cycles])
 def test_collectives_that_finish(case):
-    found = play(case.job)
+    found = simulate(case.job)
     assert (found.fails, found.doubt) == (None, None)
     finishes(case, found)
 
 
 @named([case for case in UNAWARE if not case.cycles])
 def test_collectives_that_do_not(case):
-    assert play(case.job).fails
+    assert simulate(case.job).fails
 
 
 @named([case for case in AWARE if case.cycles])
 def test_collectives_through_congested_links(case):
-    finishes(case, play_congested(case.job))
+    finishes(case, simulate_congested(case.job))
 
 
 def test_congested_links_know_one_dimension():
-    refused = [play_congested(case.job).fails for case in AWARE if not case.cycles]
+    refused = [simulate_congested(case.job).fails for case in AWARE if not case.cycles]
     assert refused == ["the congestion-aware backend knows one dimension only: it stops"]
 
 
 @named(WORKLOADS)
 def test_workloads(case):
-    found = play(case.job)
+    found = simulate(case.job)
     assert by_rank(found, "cycles") == case.cycles
     assert by_rank(found, "exposed") == case.exposed
 
 
 @named(WORKLOADS)
 def test_every_rank_message_by_message(case):
-    every = Everyone(case.job)
-    every.play()
+    every = RankSimulation(case.job)
+    every.run()
     assert [rank.finish for rank in every.ranks] == case.cycles
 
 

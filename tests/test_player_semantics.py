@@ -10,7 +10,7 @@ import pytest
 
 import astrac
 from astrac.job import Kind, ListedGroup
-from astrac.simulators.astra_sim_2.simulate import UNIT, collective_time, play, play_congested
+from astrac.simulators.astra_sim_2.simulate import UNIT, collective_time, simulate, simulate_congested
 from astrac.simulators.results import Cause, Outcome
 from measured import by_rank, job
 
@@ -54,7 +54,7 @@ def played(*traces, who=None, words=("ring",), topology=RING, groups=None, memor
     for dimension in topology:
         ranks *= dimension["npus"]
     made = job(topology, system(words, **changes), traces, who or [0] * ranks, groups, memory, queues)
-    return play(made)
+    return simulate(made)
 
 
 ALIKE = {
@@ -402,6 +402,8 @@ def test_members_in_different_groups():
     late = [compute(0), collective(1, 0, pg_name="1")]
     found = played(late, [collective(1, pg_name="2")], [compute(0)], **machine)
     assert (found.outcome, found.failure.rank, found.failure.cause) == (Outcome.HANG, 0, Cause.GROUPS)
+    alike = played([collective(1, pg_name="1")], [collective(1, pg_name="2")], [compute(0)], **machine)
+    assert (alike.outcome, alike.failure.rank, alike.failure.cause) == (Outcome.HANG, 0, Cause.GROUPS)
 
 
 def test_no_decision_is_taken_by_the_words_of_a_message():
@@ -427,22 +429,22 @@ def test_congested_links():
     switch = [{**RING[0], "type": "Switch"}]
     one = [[send(0, 0, 1)], [compute(0)]]
     two = [[send(0, 0, 1)], [send(0, 1, 2)], [send(0, 2, 1)], [compute(0)]]
-    assert play_congested(job(switch, system(), one, [0] + [1] * 7)).cycles == 2 * 20031
-    assert by_rank(play_congested(job(switch, system(), two, [0, 1, 2] + [3] * 5)), "cycles")[:3] == [
+    assert simulate_congested(job(switch, system(), one, [0] + [1] * 7)).cycles == 2 * 20031
+    assert by_rank(simulate_congested(job(switch, system(), two, [0, 1, 2] + [3] * 5)), "cycles")[:3] == [
         2 * 20031,
         2 * 20031,
         20031 + 19531 + 20031,
     ]
-    assert play(job(switch, system(), two, [0, 1, 2] + [3] * 5)).cycles == 1000 + 19531
+    assert simulate(job(switch, system(), two, [0, 1, 2] + [3] * 5)).cycles == 1000 + 19531
     pair = job([{**RING[0], "npus": 2}], system(), [[collective(0)]], [0, 0])
-    assert "twice" in play_congested(pair).fails
+    assert "twice" in simulate_congested(pair).fails
 
 
 def test_unit_costs_prove_that_a_schedule_ends():
     good = [compute(0), collective(1, 0), compute(2, 1)]
-    assert play(job(RING, system(), [good], [0] * 8), cost=UNIT).cycles == 3
+    assert simulate(job(RING, system(), [good], [0] * 8), cost=UNIT).cycles == 3
     bad = [[receive(0, 1, 0), send(1, 0, 1, 0)], [receive(0, 0, 1), send(1, 1, 0, 0)], [compute(0)]]
-    assert play(job(RING, system(), bad, [0, 1, 2, 2, 2, 2, 2, 2]), cost=UNIT).fails
+    assert simulate(job(RING, system(), bad, [0, 1, 2, 2, 2, 2, 2, 2]), cost=UNIT).fails
 
 
 def test_exposed_wraps_round_as_the_simulator_prints_it():

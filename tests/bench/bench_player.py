@@ -26,8 +26,8 @@ from astrac.job import (
     Receive,
     Send,
 )
-from astrac.simulators.astra_sim_2.simulate import play
-from astrac.simulators.astra_sim_2.simulate.everyone import Everyone
+from astrac.simulators.astra_sim_2.simulate import simulate
+from astrac.simulators.astra_sim_2.simulate.by_rank import RankSimulation
 
 MIB = 1 << 20
 
@@ -145,7 +145,7 @@ def main():
         times = []
         for _ in range(5):
             start = perf_counter()
-            found = play(job)
+            found = simulate(job)
             times.append(1000 * (perf_counter() - start))
         nodes = max(len(program.ops) for program in job.programs)
         ranks = job.machine.npus
@@ -160,7 +160,7 @@ def main():
         times = []
         for _ in range(5):
             start = perf_counter()
-            play(job)
+            simulate(job)
             times.append(1000 * (perf_counter() - start))
         print(f"{ranks:6} {median(times):8.2f}")
 
@@ -169,9 +169,9 @@ def naive(job, cycles):
     """Seconds that every rank, message by message, takes; `-` when it is too much to wait for."""
     if job.machine.npus > 64 or len(job.programs) > 1:
         return "-"
-    every = Everyone(job, limit=10**9)
+    every = RankSimulation(job, limit=10**9)
     start = perf_counter()
-    every.play()
+    every.run()
     assert max(rank.finish for rank in every.ranks) == cycles
     return f"{perf_counter() - start:.2f}"
 

@@ -8,7 +8,7 @@ from astrac.diagnostics import diagnostic
 from astrac.job import ListedGroup, Receive, Send
 from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
 from astrac.simulators.astra_sim_2.check.structure import unordered
-from astrac.simulators.astra_sim_2.simulate import SIMULATOR, UNIT, play
+from astrac.simulators.astra_sim_2.simulate import SIMULATOR, UNIT, simulate
 from astrac.simulators.results import Cause, Outcome
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def played(evidence: Evidence) -> Iterator[Diagnostic]:
         yield diagnostic("AS870", message, evidence.at("system"))
         return
     exact = evidence.exact and evidence.backend != "ns3" and nodes <= EXACT
-    result = play(job, cost=SIMULATOR if exact else UNIT)
+    result = simulate(job, cost=SIMULATOR if exact else UNIT)
     if exact and result.outcome is Outcome.UNKNOWN:
-        exact, result = False, play(job, cost=UNIT)
+        exact, result = False, simulate(job, cost=UNIT)
     failure = result.failure
     if failure is not None and failure.outcome is Outcome.UNKNOWN:
         message = f"whether the run ends could not be found out: {failure.reason}"
@@ -66,7 +66,7 @@ def _hints(evidence: Evidence, failure: Failure) -> Iterator[str]:
 
 def ends(job: Job) -> str | None:
     """Why a Job does not come to its end, whatever things cost; None when it does, or when nobody knows."""
-    result = play(job, cost=UNIT)
+    result = simulate(job, cost=UNIT)
     return None if result.outcome is Outcome.UNKNOWN else result.fails
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from astrac.job import Dimension
-    from astrac.simulators.astra_sim_2.simulate.clock import Clock
+    from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
     from astrac.simulators.astra_sim_2.simulate.network import Network
 
 
@@ -81,7 +81,7 @@ class CongestedWires:
         dimension: the machine's.
     """
 
-    def __init__(self, network: Network, clock: Clock) -> None:
+    def __init__(self, network: Network, clock: EventQueue) -> None:
         if len(network.machine.dimensions) != 1:
             raise Broken("the congestion-aware backend knows one dimension only: it stops")
         if network.machine.dimensions[0].block == "Ring" and network.sizes[0] == 2:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac.job import Kind
-from astrac.simulators.astra_sim_2.simulate.clock import Clock
+from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
 from astrac.simulators.astra_sim_2.simulate.messages import ITINERARIES, Walk
 from astrac.simulators.astra_sim_2.simulate.network import FREED_PACKET
 from astrac.simulators.astra_sim_2.simulate.phases import Family
@@ -163,7 +163,7 @@ class _Mirror:
     """One member that stands for all: what it sends to the k-th next, it gets from the k-th before at that time."""
 
     def __init__(self, network: Network, phase: Phase) -> None:
-        self.clock = Clock(limit=1_000_000)
+        self.clock = EventQueue(limit=1_000_000)
         self.end: int | None = None
         self._network = network
         self._phase = phase

@@ -1,42 +1,42 @@
-"""A Job, played: by representatives where they know, by every rank where they do not."""
+"""A Job, simulated: by representatives where they know, by every rank where they do not."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from astrac.job import IMPLEMENTED, Axis, AxisGroup, Box, Collective, Compute, Job, Program, RankClass
 from astrac.simulators.astra_sim_2.simulate.aware import CongestedWires
-from astrac.simulators.astra_sim_2.simulate.axes import Axes, Unstructured
-from astrac.simulators.astra_sim_2.simulate.colours import Ranks
+from astrac.simulators.astra_sim_2.simulate.axis_classes import AxisClasses, Unstructured
+from astrac.simulators.astra_sim_2.simulate.by_class import ClassSimulation
+from astrac.simulators.astra_sim_2.simulate.by_rank import RankSimulation
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
-from astrac.simulators.astra_sim_2.simulate.desk import Script
-from astrac.simulators.astra_sim_2.simulate.everyone import Everyone
-from astrac.simulators.astra_sim_2.simulate.groups import involved
-from astrac.simulators.astra_sim_2.simulate.meetings import Undecided
+from astrac.simulators.astra_sim_2.simulate.groups import course_of
+from astrac.simulators.astra_sim_2.simulate.matcher import CollectiveMatcher, Undecided
 from astrac.simulators.astra_sim_2.simulate.members import EVENTS_A_MESSAGE, messages
 from astrac.simulators.astra_sim_2.simulate.network import Broken, Network, TooMuch
-from astrac.simulators.astra_sim_2.simulate.phases import course, startup
-from astrac.simulators.astra_sim_2.simulate.representatives import Representatives
+from astrac.simulators.astra_sim_2.simulate.phases import startup
+from astrac.simulators.astra_sim_2.simulate.refined_classes import RefinedClasses
+from astrac.simulators.astra_sim_2.simulate.remote_memory import ClassMemory
 from astrac.simulators.results import Failure, Outcome, SimulationResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from astrac.job import Kind, ListedGroup, Machine
+    from astrac.job import Group, Kind, ListedGroup, Machine
     from astrac.simulators.astra_sim_2.simulate.costs import Cost
+    from astrac.simulators.astra_sim_2.simulate.rank_classes import RankClasses
 
 LIMIT = 50_000_000
-"""Events that representatives may play."""
-EVERYONE_EVENTS = 1_500_000
-"""Events, about, that a play of every rank may cost where representatives cannot know."""
-SHARING_EVENTS = 200_000
+"""Events that representatives may cost."""
+PER_RANK_EVENTS = 1_500_000
+"""Events, about, that a simulation of every rank may cost where representatives cannot know."""
+QUEUED_EVENTS = 200_000
 """The same where ranks queue for a shared memory: their order is then read off, not worked out."""
 CONGESTED_EVENTS = 12_000_000
 """The same for the congestion-aware backend, which knows no other way."""
 
 
-def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> SimulationResult:
+def simulate(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> SimulationResult:
     """What the simulator does with a Job on the congestion-unaware backend.
 
     Args:
@@ -48,16 +48,15 @@ def play(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Simulation
         startup(job.machine)
         network = Network(job.machine)
         try:
-            played = _represented(job, network, cost)
+            found, queued = _by_class(job, network, cost)
         except Undecided as undecided:
-            settled = _settled(job, network, EVERYONE_EVENTS, trace=trace)
-            return settled or _unknown(job, f"not known: {undecided}")
-        if cost.exact and (played.unsettled is not None or played.sharing.asked):
-            limit = SHARING_EVENTS if played.unsettled is None else EVERYONE_EVENTS
-            settled = _settled(job, network, limit, trace=trace)
-            if settled is not None:
-                return settled
-        return SimulationResult(job.axes, played.played(trace=trace), doubt=played.unsettled or played.doubt)
+            every = _by_rank(job, network, PER_RANK_EVENTS, trace=trace)
+            return every or _unknown(job, f"not known: {undecided}")
+        if cost.exact and (found.unsettled is not None or queued):
+            every = _by_rank(job, network, QUEUED_EVENTS if found.unsettled is None else PER_RANK_EVENTS, trace=trace)
+            if every is not None:
+                return every
+        return SimulationResult(job.axes, found.results(trace=trace), doubt=found.unsettled or found.clock.fault)
     except TooMuch:
         return _unknown(job, "too many events to play them all: not known")
     except Broken as broken:
@@ -68,60 +67,65 @@ def _unknown(job: Job, reason: str) -> SimulationResult:
     return SimulationResult(job.axes, failure=Failure(Outcome.UNKNOWN, reason))
 
 
-def _represented(job: Job, network: Network, cost: Cost) -> Representatives:
-    scripts = [Script(program) for program in job.programs]
+def _by_class(job: Job, network: Network, cost: Cost) -> tuple[ClassSimulation, bool]:
+    """The simulation of one representative of each class, and whether they have queued for a memory."""
+
+    def run(classes: RankClasses) -> tuple[ClassSimulation, bool]:
+        simulation = ClassSimulation(job, network, classes, cost, LIMIT)
+        CollectiveMatcher(simulation)
+        memory = ClassMemory(simulation)
+        simulation.run()
+        return simulation, memory.asked
+
     try:
-        played = Representatives(job, scripts, network, Axes(job, network), cost, LIMIT)
-        played.play()
+        return run(AxisClasses(job, network))
     except Unstructured:
-        played = Representatives(job, scripts, network, Ranks(job, network), cost, LIMIT)
-        played.play()
-    return played
+        return run(RefinedClasses(job, network))
 
 
-def _settled(job: Job, network: Network, limit: int, *, trace: bool) -> SimulationResult | None:
-    """Every rank is played to settle what representatives cannot know; None when that is too much."""
+def _by_rank(job: Job, network: Network, limit: int, *, trace: bool) -> SimulationResult | None:
+    """The simulation of every rank; None when that is too much."""
     if _events(job, network) > limit:
         return None
-    every = Everyone(job)
-    every.play()
-    return SimulationResult(job.axes, every.played(trace=trace), doubt=every.clock.fault)
+    every = RankSimulation(job)
+    every.run()
+    return SimulationResult(job.axes, every.results(trace=trace), doubt=every.clock.fault)
 
 
 def _events(job: Job, network: Network) -> int:
-    """About how many events a play of every rank has."""
+    """About how many events a simulation of every rank has."""
     total = 0
     for ranks in job.classes:
         program = job.programs[ranks.program]
         rank = next(job.ranks(ranks))
         events = len(program.ops) * 2
-        sorts = Counter(
-            (op.kind, op.bytes, op.group) for op in program.ops if isinstance(op, Collective) and op.kind in IMPLEMENTED
-        )
-        for (kind, size, group), count in sorts.items():
-            listed = () if involved(group) is not None else job.members(group, rank)
-            way = course(network, kind, size, involved(group) or (), listed)
-            events += count * messages(way) * EVENTS_A_MESSAGE
+        costs: dict[tuple[Kind, int, Group], int] = {}
+        for op in program.ops:
+            if isinstance(op, Collective) and op.kind in IMPLEMENTED:
+                key = (op.kind, op.bytes, op.group)
+                if key not in costs:
+                    costs[key] = messages(course_of(job, network, op, rank)) * EVENTS_A_MESSAGE
+                events += costs[key]
         total += events * sum(1 for _ in job.ranks(ranks))
     return total
 
 
-def play_congested(job: Job, *, trace: bool = False) -> SimulationResult:
-    """What the simulator does with a Job on the congestion-aware backend: every rank is played, message by message."""
+def simulate_congested(job: Job, *, trace: bool = False) -> SimulationResult:
+    """What the simulator does with a Job on the congestion-aware backend: every rank is simulated, by messages."""
     try:
         startup(job.machine)
         if _events(job, Network(job.machine)) > CONGESTED_EVENTS:
             return _unknown(job, "too many messages to play them all through congested links: not known")
-        every = Everyone(job, CongestedWires)
-        every.play()
+        every = RankSimulation(job, CongestedWires)
+        every.run()
     except Broken as broken:
         return SimulationResult(job.axes, failure=broken.failure)
-    return SimulationResult(job.axes, every.played(trace=trace), doubt=every.clock.fault)
+    return SimulationResult(job.axes, every.results(trace=trace), doubt=every.clock.fault)
 
 
 BACKENDS: dict[str, Callable[..., SimulationResult]] = {
-    "congestion_unaware": play,
-    "congestion_aware": play_congested,
+    "congestion_unaware": simulate,
+    "congestion_aware": simulate_congested,
 }
 """The analytical backends, by the names that the simulator's builds have."""
 
@@ -161,4 +165,4 @@ def collective_time(
             )
             for program in range(2)
         )
-    return play(Job("collective", machine, tuple(axes), programs, classes))
+    return simulate(Job("collective", machine, tuple(axes), programs, classes))

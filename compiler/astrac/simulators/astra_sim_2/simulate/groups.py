@@ -1,15 +1,28 @@
-"""How a collective's node names its group."""
+"""How a collective's node names its group, and what that makes of the collective."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from astrac.job import ListedGroup
+from astrac.simulators.astra_sim_2.simulate.phases import course
 
 if TYPE_CHECKING:
-    from astrac.job import Group
+    from astrac.job import Collective, Group, Job
+    from astrac.simulators.astra_sim_2.simulate.network import Network
+    from astrac.simulators.astra_sim_2.simulate.phases import Course
 
 
 def involved(group: Group) -> tuple[bool, ...] | None:
     """The `involved_dim` list of a collective's node, None when it names a communicator group."""
     return None if isinstance(group, ListedGroup) else group.dimensions
+
+
+def communicator(job: Job, group: Group, rank: int) -> tuple[int, ...]:
+    """A rank's communicator group, in listed order; () for a group that is given by dimensions."""
+    return job.members(group, rank) if involved(group) is None else ()
+
+
+def course_of(job: Job, network: Network, op: Collective, rank: int) -> Course:
+    """What a rank's collective is; raises `Broken` when it never completes whatever its members do."""
+    return course(network, op.kind, op.bytes, involved(op.group) or (), communicator(job, op.group, rank))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from astrac.simulators.astra_sim_2.simulate.clock import Clock
+from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
 from astrac.simulators.astra_sim_2.simulate.messages import ITINERARIES, FreeWires, Post
 from astrac.simulators.astra_sim_2.simulate.network import Broken, TooMuch
 from astrac.simulators.astra_sim_2.simulate.phases import Family
@@ -87,7 +87,7 @@ def messages_apart(
     """
     if len(starts) * messages(course) * EVENTS_A_MESSAGE > limit:
         raise TooMuch
-    clock = Clock(limit)
+    clock = EventQueue(limit)
     post = Post(clock, FreeWires(network, clock), network.npus)
     ends: dict[int, int] = {}
     shift = min(tick for _, tick in starts) - 1

@@ -18,7 +18,7 @@ from astrac.simulators.astra_sim_2.simulate.phases import Family
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-    from astrac.simulators.astra_sim_2.simulate.clock import Clock
+    from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
     from astrac.simulators.astra_sim_2.simulate.network import Network
     from astrac.simulators.astra_sim_2.simulate.phases import Phase
 
@@ -35,7 +35,7 @@ class FreeWires:
     """Section 2: nothing contends."""
 
     network: Network
-    clock: Clock
+    clock: EventQueue
 
     def carry(self, source: int, destination: int, size: int, arrive: Callable[[Any, Any], None], channel: Any) -> None:
         """A message arrives after its link's delay."""
@@ -56,7 +56,7 @@ class _Channel:
 class Post:
     """Matches sends with receives, as the analytical frontends do."""
 
-    def __init__(self, clock: Clock, wires: Wires, npus: int) -> None:
+    def __init__(self, clock: EventQueue, wires: Wires, npus: int) -> None:
         self._clock = clock
         self._wires = wires
         self._npus = npus

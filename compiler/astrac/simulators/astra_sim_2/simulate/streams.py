@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from astrac.job import Kind
-    from astrac.simulators.astra_sim_2.simulate.clock import Clock
+    from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
     from astrac.simulators.astra_sim_2.simulate.messages import Post
     from astrac.simulators.astra_sim_2.simulate.network import Network
     from astrac.simulators.astra_sim_2.simulate.phases import Course, Phase
@@ -99,7 +99,7 @@ class Station:
         trees: (kind, level) -> trees used so far; odd ones are the second tree.
     """
 
-    def __init__(self, rank: int, network: Network, clock: Clock, post: Post) -> None:
+    def __init__(self, rank: int, network: Network, clock: EventQueue, post: Post) -> None:
         self.rank = rank
         self.network = network
         self.clock = clock
@@ -246,6 +246,6 @@ class Stream:
         return self._station.network.reduction(size)
 
 
-def _reduce(bundle: tuple[Clock, Station, int, Callable[[Any, Any], None], Any, Any], _argument: None) -> None:
+def _reduce(bundle: tuple[EventQueue, Station, int, Callable[[Any, Any], None], Any, Any], _argument: None) -> None:
     clock, station, reduction, done, owner, argument = bundle
     clock.after_own(station, reduction, done, owner, argument)

@@ -1,7 +1,8 @@
-"""ASTRA-SIM-2 section 4, representatives: which ranks of a Job act alike, told from its axes alone.
+"""Which ranks of a Job act alike, told from its axes alone.
 
-Ranks are cells of a grid: each axis is cut into cells of coordinates that nothing tells apart, and a `Role` is one cell
-of each axis. Nothing here has the length of the number of ranks. Jobs that name single ranks go through `colours`.
+Ranks are points of a grid: each axis is cut into cells of coordinates that nothing tells apart, and a class is one cell
+of each axis. Nothing here has the length of the number of ranks. Jobs that name single ranks go through
+`refined_classes`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from astrac.job import AxisGroup, Box, Collective, ListedGroup, Receive, Send
-from astrac.simulators.astra_sim_2.simulate.cast import TAGS, Assembly, Origin, Role
 from astrac.simulators.astra_sim_2.simulate.groups import involved
 from astrac.simulators.astra_sim_2.simulate.network import Broken
+from astrac.simulators.astra_sim_2.simulate.rank_classes import CommunicatorGroup, Origin, RankClasses, Representative
+from astrac.simulators.astra_sim_2.simulate.simulation import TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -70,22 +72,25 @@ class _Cut:
         assert found is not None
         return found
 
-    def among(self, coordinates: Iterable[int] | None) -> tuple[int, ...]:
-        """The cells of some coordinates, None = of all."""
-        return self.cells if coordinates is None else tuple(sorted({self.cell(at) for at in coordinates}))
+    def among(self, coordinates: Sequence[int]) -> tuple[int, ...]:
+        """The cells of some coordinates."""
+        return self.cells if len(coordinates) == self.size else tuple(sorted(set(map(self.cell, coordinates))))
 
     def coordinates(self, cell: int) -> tuple[int, ...] | None:
-        """Of a cell, None = all."""
+        """Those of a cell, None = all."""
         if len(self.cells) == 1:
             return None
         return tuple(at for at in range(self.size) if self.cell(at) == cell)
 
 
 Key = tuple[int, ...]
+"""The cell of each axis, by its lowest coordinate."""
+Digit = tuple[int, "Sequence[int]"]
+"""The number of an axis and the coordinates that take part."""
 
 
-class Axes:
-    """The cast of a Job whose ops speak of axes.
+class AxisClasses(RankClasses):
+    """The classes of a Job whose nodes speak of axes.
 
     Raises:
         Unstructured: when they do not, when axes and dimensions cut ranks at odds, or when there would be more cells
@@ -93,8 +98,7 @@ class Axes:
     """
 
     def __init__(self, job: Job, network: Network) -> None:
-        self._job = job
-        self._network = network
+        super().__init__(job, network)
         self._axes = job.axes
         self._index = {axis.name: number for number, axis in enumerate(job.axes)}
         groups, talks = _relations(job)
@@ -146,12 +150,12 @@ class Axes:
     def _link(self, stride: int, at: int, offset: int, size: int) -> Link:
         return self._network.link(at * stride, (at + offset) % size * stride)
 
-    def rank(self, key: Key) -> int:
-        """The lowest rank of a role."""
+    def _rank(self, key: Key) -> int:
+        """The lowest rank of a class."""
         return sum(at * axis.stride for at, axis in zip(key, self._axes, strict=True))
 
-    def roles(self) -> list[Role]:
-        """See `Cast`."""
+    def representatives(self) -> list[Representative]:
+        """See `RankClasses`."""
         found = []
         for key in product(*(cut.cells for cut in self._cuts)):
             program = next(
@@ -159,11 +163,11 @@ class Axes:
                 for program, box in self._boxes
                 if all(allowed is None or at in allowed for at, allowed in zip(key, box.coordinates, strict=True))
             )
-            found.append(Role(key, program, self.rank(key)))
-        return sorted(found, key=lambda role: role.rank)
+            found.append(Representative(key, program, self._rank(key)))
+        return sorted(found, key=lambda each: each.rank)
 
     def peer(self, key: Key, op: Send | Receive) -> tuple[Key, Link]:
-        """See `Cast`."""
+        """See `RankClasses`."""
         number = self._index[op.axis]
         axis = self._axes[number]
         link = self._link(axis.stride, key[number], op.offset, axis.size)
@@ -171,98 +175,100 @@ class Axes:
         return (*key[:number], there, *key[number + 1 :]), link
 
     def channel(self, key: Key, op: Send | Receive, program: int) -> int | None:
-        """See `Cast`."""
+        """See `RankClasses`."""
         del key  # all ranks of a program receive alike, relative to their coordinates
         size = self._axes[self._index[op.axis]].size
         offset = op.offset if isinstance(op, Receive) else -op.offset
         return self._receivers[program].get((op.axis, offset % size, op.tag % TAGS, op.bytes))
 
-    def members(self, rank: int, op: Collective) -> tuple[int, ...]:
-        """See `Cast`."""
-        return () if involved(op.group) is not None else self._job.members(op.group, rank)
+    def own(self, rank: int, op: Collective) -> Collective:
+        """See `RankClasses`: nodes name groups relative to whoever runs them."""
+        del rank
+        return op
 
     def name(self, rank: int, op: Collective) -> Hashable:
-        """See `Cast`: groups along the same axes are alike."""
+        """See `RankClasses`: groups along the same axes are alike."""
         del rank
         return op.group
 
-    def group(self, rank: int, op: Collective) -> Hashable:
-        """See `Cast`."""
-        del rank
-        return op.group
-
-    def assembly(self, key: Key, op: Collective, course: Course) -> Assembly:
-        """See `Cast`."""
-        seated = self._seated(op, course)
+    def group(self, key: Key, op: Collective, course: Course) -> CommunicatorGroup:
+        """See `RankClasses`."""
+        digits = self._digits(op, course)
         cells: list[tuple[int, ...]] = [(at,) for at in key]
-        for number, axis, coordinates in seated:
-            if coordinates is not None and axis.coordinate(self.rank(key)) not in coordinates:
-                rank = self.rank(key)
+        for number, coordinates in digits:
+            if key[number] not in coordinates:
+                rank = self._rank(key)
                 raise Broken(f"collective {op.id} is issued by rank {rank}, which is not in its group", rank=rank)
             cells[number] = self._cuts[number].among(coordinates)
         among = tuple(cells)
         if among not in self._met:
             self._met[among] = tuple(product(*among))
-        return Assembly(self._met[among], self._seats(key, seated))
+        return CommunicatorGroup(self._met[among], self._members(key, digits))
 
-    def _seats(self, key: Key, seated: list[tuple[int, Axis, tuple[int, ...] | None]]) -> Iterator[tuple[Key, int]]:
-        order = [(number, axis, coordinates or range(axis.size)) for number, axis, coordinates in reversed(seated)]
-        base = list(key)
-        for ats in product(*(coordinates for _, _, coordinates in order)):
-            place, rank = list(base), self.rank(key)
-            for (number, axis, _), at in zip(order, ats, strict=True):
-                rank += (at - key[number]) * axis.stride
-                place[number] = self._cuts[number].cell(at)
-            yield tuple(place), rank
+    def _members(self, key: Key, digits: list[Digit]) -> Iterator[tuple[Key, int]]:
+        order = [(number, self._axes[number].stride, coordinates) for number, coordinates in reversed(digits)]
+        for point in product(*(coordinates for _, _, coordinates in order)):
+            member, rank = list(key), self._rank(key)
+            for (number, stride, _), at in zip(order, point, strict=True):
+                rank += (at - key[number]) * stride
+                member[number] = self._cuts[number].cell(at)
+            yield tuple(member), rank
 
     def refine(self, meeting: dict[Key, Collective], course: Course, ends: Sequence[int]) -> dict[Key, Origin]:
-        """See `Cast`: every coordinate of the group's axes becomes a cell."""
+        """See `RankClasses`: every coordinate of the group's axes becomes a cell."""
         del ends
-        old = list(self._cuts)
-        seated = self._seated(next(iter(meeting.values())), course)
-        for number, axis, _ in seated:
-            self._cuts[number] = _Cut.whole(axis.size)
-        origins = {}
-        for role in product(*(cut.cells for cut in self._cuts)):
-            seat = 0
-            for number, axis, coordinates in reversed(seated):
-                among = coordinates or range(axis.size)
-                inside = seat >= 0 and role[number] in among
-                seat = seat * len(among) + among.index(role[number]) if inside else -1
-            origins[role] = Origin(tuple(cut.cell(at) for cut, at in zip(old, role, strict=True)), seat)
-        return origins
+        digits = self._digits(next(iter(meeting.values())), course)
+        origins = self._whole(number for number, _ in digits)
+        return {key: origin._replace(place=self._place(key, digits)) for key, origin in origins.items()}
+
+    @staticmethod
+    def _place(key: Key, digits: list[Digit]) -> int:
+        """A rank's index in its group; -1 outside."""
+        index = 0
+        for number, coordinates in reversed(digits):
+            if key[number] not in coordinates:
+                return -1
+            index = index * len(coordinates) + coordinates.index(key[number])
+        return index
 
     def scatter(self) -> dict[Key, Origin]:
-        """See `Cast`."""
+        """See `RankClasses`."""
+        return self._whole(range(len(self._axes)))
+
+    def _whole(self, numbers: Iterable[int]) -> dict[Key, Origin]:
+        """Every coordinate of some axes becomes a cell."""
         old = list(self._cuts)
-        self._cuts = [_Cut.whole(axis.size) for axis in self._axes]
+        for number in numbers:
+            self._cuts[number] = _Cut.whole(self._axes[number].size)
         keys = product(*(cut.cells for cut in self._cuts))
         return {key: Origin(tuple(cut.cell(at) for cut, at in zip(old, key, strict=True)), -1) for key in keys}
 
     def boxes(self, key: Key) -> tuple[Box, ...]:
-        """See `Cast`."""
+        """See `RankClasses`."""
         return (Box(tuple(cut.coordinates(cell) for cut, cell in zip(self._cuts, key, strict=True))),)
 
-    def _seated(self, op: Collective, course: Course | None) -> list[tuple[int, Axis, tuple[int, ...] | None]]:
+    def _digits(self, op: Collective, course: Course) -> list[Digit]:
         """The axes in which members of a group differ, innermost first, with the coordinates that take part."""
         group = op.group
         assert not isinstance(group, ListedGroup)
-        if course is None or involved(group) is None:
+        if involved(group) is None:
             return [
-                (number, axis, group.only or None) for number, axis in enumerate(self._axes) if axis.name in group.axes
+                (number, group.only or range(axis.size))
+                for number, axis in enumerate(self._axes)
+                if axis.name in group.axes
             ]
         spans = [(circle.stride, circle.stride * circle.size) for circle in (phase.circle for phase in course.phases)]
-        seated: list[tuple[int, Axis, tuple[int, ...] | None]] = []
+        digits: list[Digit] = []
         for number, axis in enumerate(self._axes):
             low, high = axis.stride, axis.stride * axis.size
             inside = [
                 (max(low, start), min(high, end)) for start, end in dict.fromkeys(spans) if start < high and low < end
             ]
             if prod(end // start for start, end in inside) == axis.size:
-                seated.append((number, axis, None))
+                digits.append((number, range(axis.size)))
             elif inside:
                 raise Unstructured
-        return seated
+        return digits
 
 
 def _relations(job: Job) -> tuple[set[Group], set[tuple[str, int]]]:

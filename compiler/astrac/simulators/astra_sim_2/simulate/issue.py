@@ -1,7 +1,11 @@
-"""ASTRA-SIM-2 section 4, one rank: nodes wait for others and for one of three slots, and are issued in ascending id."""
+"""One rank's nodes: each waits for others and for one of three slots, and those that can run are issued by id.
+
+docs/simulators/astra-sim-2.md, section 4.
+"""
 
 from __future__ import annotations
 
+from copy import copy
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -26,16 +30,19 @@ def _slot(op: Op) -> int:
     return FREE if isinstance(op, Receive) else SHARED
 
 
-class Script:
+class DependencyGraph:
     """A Program with its dependencies turned round. Nodes are named by index; indices ascend with ids.
 
     Attributes:
         ops: the nodes.
         slots: the slot that each needs.
         parents: how many others each waits for.
-        children: indices that wait for each.
-        sorts: for each collective the number of its sort, by kind, bytes and group; -1 for other nodes.
-        groups: for each sort the number of its group. Programs that are alike number theirs alike.
+        children: indices of the nodes that wait for each.
+        signatures: for each collective the number of its kind, bytes and group; -1 for other nodes.
+        groups: for each signature the number of its group. Programs that are alike number both alike.
+
+    Raises:
+        Broken: when the simulator aborts at it.
     """
 
     def __init__(self, program: Program) -> None:
@@ -60,51 +67,46 @@ class Script:
         self.children = tuple(children)
         self.slots = tuple(map(_slot, self.ops))
         groups: dict[Group, int] = {}
-        sorts: dict[tuple[int, int, int], int] = {}
-        self.sorts = tuple(
-            sorts.setdefault((op.kind, op.bytes, groups.setdefault(op.group, len(groups))), len(sorts))
+        signatures: dict[tuple[int, int, int], int] = {}
+        self.signatures = tuple(
+            signatures.setdefault((op.kind, op.bytes, groups.setdefault(op.group, len(groups))), len(signatures))
             if isinstance(op, Collective)
             else -1
             for op in self.ops
         )
-        self.groups = tuple(group for _, _, group in sorts)
+        self.groups = tuple(group for _, _, group in signatures)
 
 
-class Desk:
-    """The state of one rank.
+class IssueQueue:
+    """Which nodes of one rank are ready, and which slots are free.
 
     Attributes:
-        script: what it does.
-        left: nodes that have not ended.
-        running: nodes issued and not ended.
+        graph: the rank's nodes.
+        left: how many nodes have not ended.
+        running: how many nodes have been issued and have not ended.
     """
 
-    __slots__ = ("_busy", "_count", "_late", "_ready", "_waits", "left", "running", "script")
+    __slots__ = ("_busy", "_count", "_late", "_ready", "_waits", "graph", "left", "running")
 
-    def __init__(self, script: Script) -> None:
-        self.script = script
-        self.left = len(script.ops)
+    def __init__(self, graph: DependencyGraph) -> None:
+        self.graph = graph
+        self.left = len(graph.ops)
         self.running = 0
-        self._waits = list(script.parents)
+        self._waits = list(graph.parents)
         self._busy = [False] * 4
         self._ready: list[list[int]] = [[], [], [], []]
         self._late: list[int] = []
         self._count = 0
-        for number, parents in enumerate(script.parents):
+        for number, parents in enumerate(graph.parents):
             if not parents:
                 self._add(number)
 
-    def copy(self, script: Script) -> Desk:
+    def copy(self, graph: DependencyGraph) -> IssueQueue:
         """The same state, apart from now on, of a rank that runs a like Program."""
-        other = object.__new__(Desk)
-        other.script = script
-        other.left = self.left
-        other.running = self.running
-        other._waits = list(self._waits)
-        other._busy = list(self._busy)
+        other: IssueQueue = copy(self)
+        other.graph = graph
+        other._waits, other._busy, other._late = list(self._waits), list(self._busy), list(self._late)
         other._ready = [list(heap) for heap in self._ready]
-        other._late = list(self._late)
-        other._count = self._count
         return other
 
     def take(self) -> int | None:
@@ -130,40 +132,41 @@ class Desk:
         return best
 
     def _add(self, number: int) -> None:
-        heappush(self._ready[self.script.slots[number]], number)
+        heappush(self._ready[self.graph.slots[number]], number)
         self._count += 1
 
     def end(self, number: int) -> None:
         """A node has ended: its slot is free, its children may be ready."""
-        waits = self._waits
-        self._busy[self.script.slots[number]] = False
-        self.running -= 1
-        self.left -= 1
-        for child in self.script.children[number]:
-            waits[child] -= 1
-            if not waits[child]:
-                self._add(child)
+        for child in self._release(number):
+            self._add(child)
 
     def skip(self, number: int) -> None:
-        """A node that ends as it is issued; its children are seen by the next round only."""
-        self._busy[self.script.slots[number]] = False
+        """A node ends as it is issued; its children are seen by the next round only."""
+        self._late += self._release(number)
+
+    def _release(self, number: int) -> list[int]:
+        """The children that waited for this node alone."""
+        waits = self._waits
+        self._busy[self.graph.slots[number]] = False
         self.running -= 1
         self.left -= 1
-        for child in self.script.children[number]:
-            self._waits[child] -= 1
-            if not self._waits[child]:
-                self._late.append(child)
+        freed = []
+        for child in self.graph.children[number]:
+            waits[child] -= 1
+            if not waits[child]:
+                freed.append(child)
+        return freed
 
     def order_matters(self, first: int, issued: Sequence[int], second: int) -> bool:
-        """Of two nodes that end in one tick, whether it matters which is first.
+        """Whether it matters which of two nodes that end in one tick ends first.
 
         Args:
             first: has ended.
             issued: nodes of the round that followed.
             second: is about to end.
         """
-        slots = self.script.slots
-        after, other = self.copy(self.script), self.copy(self.script)
+        slots = self.graph.slots
+        after, other = self.copy(self.graph), self.copy(self.graph)
         after.end(second)
         mine = [*issued, *after.round()]
         other.undo(first, issued)
@@ -174,15 +177,12 @@ class Desk:
         return {at for at in mine if slots[at] != FREE} != {at for at in theirs if slots[at] != FREE}
 
     def round(self) -> list[int]:
-        """A whole round: the nodes that it issued."""
-        issued = []
-        while (number := self.take()) is not None:
-            issued.append(number)
-        return issued
+        """Issues all that can be issued, and names it."""
+        return list(iter(self.take, None))
 
     def undo(self, first: int, issued: Sequence[int]) -> None:
         """Takes back that a node has ended and what was issued then."""
-        slots = self.script.slots
+        slots = self.graph.slots
         for number in issued:
             self._busy[slots[number]] = False
             self.running -= 1
@@ -190,7 +190,7 @@ class Desk:
         self._busy[slots[first]] = slots[first] != FREE
         self.running += 1
         self.left += 1
-        for child in self.script.children[first]:
+        for child in self.graph.children[first]:
             if not self._waits[child]:
                 self._count -= 1
                 self._ready[slots[child]].remove(child)
@@ -206,4 +206,4 @@ class Desk:
     def stuck(self) -> list[Op]:
         """Nodes that have not been issued."""
         ready = {number for heap in self._ready for number in heap}
-        return [op for number, op in enumerate(self.script.ops) if self._waits[number] or number in ready]
+        return [op for number, op in enumerate(self.graph.ops) if self._waits[number] or number in ready]

@@ -1,4 +1,4 @@
-"""The simulator's event queue: a list of calls per tick, in order of registration.
+"""The event queue of a discrete-event simulation: a list of calls per tick, in order of registration.
 
 The order within a tick decides ties, so it is kept: each rank collects its own events of a tick in one list, which
 stands in the global list where its first event was registered.
@@ -22,7 +22,7 @@ MAX_TICK = 1 << 63
 LATE = "more cycles than 63 bits hold"
 
 
-class Clock:
+class EventQueue:
     """Plays events in order.
 
     Attributes:

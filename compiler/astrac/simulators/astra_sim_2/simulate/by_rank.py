@@ -1,0 +1,126 @@
+"""Every rank of a Job, message by message: the whole simulator in small.
+
+It costs what the simulator costs, so it is for what one representative cannot know: ties within a tick, a shared
+memory, and the congestion-aware backend. The bench puts it beside `simulate` as the naive way.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+from astrac.job import Box, Collective, Load, Receive, Send, Store
+from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
+from astrac.simulators.astra_sim_2.simulate.groups import involved
+from astrac.simulators.astra_sim_2.simulate.issue import DependencyGraph
+from astrac.simulators.astra_sim_2.simulate.messages import FreeWires, Post
+from astrac.simulators.astra_sim_2.simulate.network import Broken, Network
+from astrac.simulators.astra_sim_2.simulate.phases import course, startup
+from astrac.simulators.astra_sim_2.simulate.remote_memory import RemoteMemory
+from astrac.simulators.astra_sim_2.simulate.simulation import TAGS, Simulation, names
+from astrac.simulators.astra_sim_2.simulate.states import RankState
+from astrac.simulators.astra_sim_2.simulate.streams import Station
+from astrac.simulators.results import Outcome, RankResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from astrac.job import Job
+    from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
+    from astrac.simulators.astra_sim_2.simulate.messages import Wires
+    from astrac.simulators.astra_sim_2.simulate.phases import Course
+
+
+class RankSimulation(Simulation[RankState]):
+    """A simulation of all ranks.
+
+    Args:
+        job: what they do.
+        wires: makes the network, of the costs and the event queue.
+        limit: events that may happen before it is given up.
+
+    Attributes:
+        ranks: all of them, ascending.
+    """
+
+    def __init__(
+        self, job: Job, wires: Callable[[Network, EventQueue], Wires] = FreeWires, limit: int = 1 << 40
+    ) -> None:
+        super().__init__(job, Network(job.machine), SIMULATOR, limit)
+        self._post = Post(self.clock, wires(self.network, self.clock), job.machine.npus)
+        self._courses: dict[Hashable, Course] = {}
+        memory = RemoteMemory(self)
+        self.handlers |= {
+            Collective: self._collective,
+            Send: self._send,
+            Receive: self._receive,
+            Load: memory.request,
+            Store: memory.request,
+        }
+        graphs = [DependencyGraph(program) for program in job.programs]
+        self.ranks = [RankState(rank, program, graphs[program]) for rank, program in enumerate(job.program_of)]
+        for state in self.ranks:
+            state.owner = Station(state.rank, self.network, self.clock, self._post)
+
+    def run(self) -> None:
+        """To the end.
+
+        Raises:
+            Broken: with the reason, when the simulator would crash, hang or leave ranks unfinished.
+        """
+        startup(self.job.machine)
+        for state in self.ranks:
+            self.issue(state, -1)
+        self.clock.play()
+        unfinished = [state for state in self.ranks if state.finish is None]
+        if unfinished:
+            state = unfinished[0]
+            waits = names(state.open or state.queue.stuck)
+            reason = f"{len(unfinished)} of {len(self.ranks)} ranks never finish; rank {state.rank} waits in {waits}"
+            raise Broken(reason, Outcome.HANG, rank=state.rank)
+        for state in self.ranks:
+            if state.queue.left:
+                reason = f"nodes of rank {state.rank} never run: {[op.id for op in state.queue.stuck]} form a cycle"
+                raise Broken(reason, Outcome.HALF_FINISHED, rank=state.rank)
+
+    def results(self, *, trace: bool) -> tuple[RankResult, ...]:
+        """One class a Program and a pair of figures, after a run, with the times of a rank's nodes if asked."""
+        found: dict[tuple[int, int, int], list[RankState]] = defaultdict(list)
+        for state in self.ranks:
+            assert state.finish is not None
+            found[state.program, state.finish, state.device].append(state)
+        return tuple(
+            RankResult(
+                program,
+                tuple(Box(tuple((axis.coordinate(state.rank),) for axis in self.job.axes)) for state in states),
+                len(states),
+                states[0].rank,
+                cycles,
+                device,
+                states[0].spans if trace else (),
+            )
+            for (program, cycles, device), states in found.items()
+        )
+
+    def _collective(self, state: RankState, number: int, op: Collective) -> None:
+        dimensions = involved(op.group)
+        listed = () if dimensions is not None else self.job.members(op.group, state.rank)
+        if listed and state.rank not in listed:
+            reason = f"collective {op.id} is issued by rank {state.rank}, which is not in its group"
+            raise Broken(reason, rank=state.rank)
+        key = (op.kind, op.bytes, dimensions, listed)
+        if key not in self._courses:
+            self._courses[key] = course(self.network, op.kind, op.bytes, dimensions or (), listed)
+        group = None if dimensions is not None else getattr(op.group, "id", listed)
+        state.owner.issue(self._courses[key], group, partial(self.end, state, (number, 0)))
+
+    def _send(self, state: RankState, number: int, op: Send) -> None:
+        there = self.job.axis(op.axis).peer(state.rank, op.offset)
+        ended = partial(self.end_by_message, state, (number, 0))
+        self._post.send(op.tag % TAGS, state.rank, there, op.bytes, ended)
+
+    def _receive(self, state: RankState, number: int, op: Receive) -> None:
+        there = self.job.axis(op.axis).peer(state.rank, op.offset)
+        ended = partial(self.end_by_message, state, (number, 0))
+        self._post.receive(op.tag % TAGS, there, state.rank, op.bytes, ended)
