@@ -1,6 +1,5 @@
 """Values by the schema: what words mean, what is filled in, and one message for one mistake."""
 
-from collections import Counter
 from copy import deepcopy
 from fractions import Fraction
 
@@ -12,7 +11,8 @@ from astrac.language.document import to_json
 from astrac.language.elaborate import elaborate
 from astrac.language.parse import parse
 from astrac.language.resolve import resolve
-from astrac.language.validate import validate, violations
+from astrac.language.validate import validate
+from astrac.validator import violations
 from language import SPEC, codes, documents, findings, placed, tree
 
 RING = "topology pod {{\n  ring a {{ size: {size}, bandwidth: {bandwidth}, latency: {latency}{more} }}\n}}\n"
@@ -187,42 +187,6 @@ def test_a_plain_word_for_a_block():
 # -- the schemas
 
 
-def _with_blocks(entry):
-    """The schema with `x-blocks` spelled out for jsonschema: the branch is chosen by `kind`, never by `oneOf`."""
-    if isinstance(entry, list):
-        return [_with_blocks(part) for part in entry]
-    if not isinstance(entry, dict):
-        return entry
-    closed = {keyword: _with_blocks(told) for keyword, told in entry.items()}
-    if "x-blocks" in entry:
-        choices = entry["x-blocks"].items()
-        branches = [{"if": {"properties": {"kind": {"const": kind}}}, "then": _with_blocks(it)} for kind, it in choices]
-        closed["items"] = {"allOf": branches}
-    return closed
-
-
-def test_violations_are_those_that_jsonschema_finds():
-    from jsonschema import Draft202012Validator
-
-    (document,) = documents(SPEC)
-    entry = schema.spec()
-    validator = Draft202012Validator(_with_blocks(entry))
-    assert list(violations(document.tree, entry)) == []
-    wrong = [None, True, -1, 0, 1, Fraction(1, 2), 10**12, "", "ring", [], {}, {"kind": "x"}]
-    found = Counter()
-    for tree_ in _variations(document.tree, wrong):
-        if _kinds_are_known(tree_):
-            ours = {(each.place, each.keyword) for each in violations(tree_, entry)}
-            theirs = {
-                ("".join(f"/{step}" for step in error.absolute_path), error.validator)
-                for error in validator.iter_errors(tree_)
-            }
-            untyped = {place for place, keyword in ours if keyword == "type"}
-            assert ours == {(place, word) for place, word in theirs if word == "type" or place not in untyped}
-            found.update(word for _, word in ours)
-    assert set(found) > {"type", "enum", "minimum", "maximum", "exclusiveMinimum", "minItems", "required"}
-
-
 @pytest.mark.parametrize(
     "value, keyword, limit, broken",
     [
@@ -256,32 +220,6 @@ def test_a_keyword_without_a_message_is_our_mistake():
     spec["properties"]["training"]["properties"]["steps"]["multipleOf"] = 3
     (found,) = validate(document, spec).diagnostics
     assert (found.code, found.message) == ("AS900", "`training` breaks `multipleOf` of its schema")
-
-
-def _variations(node, wrong):
-    """The tree with one value replaced or one key left out."""
-    if isinstance(node, dict):
-        for key, value in node.items():
-            yield {name: other for name, other in node.items() if name != key}
-            yield from ({**node, key: other} for other in _variations(value, wrong))
-        yield {**node, "unknown": 1}
-    elif isinstance(node, list):
-        for at, value in enumerate(node):
-            yield from ([*node[:at], other, *node[at + 1 :]] for other in _variations(value, wrong))
-        yield [*node, *node]
-    yield from wrong
-
-
-def _kinds_are_known(node):
-    """Elaborate never makes a block of a list without a kind that the schema has."""
-    if isinstance(node, dict):
-        return all(_kinds_are_known(value) for value in node.values())
-    if isinstance(node, list) and any(isinstance(item, dict) for item in node):
-        known = {"switch", "tensor", "data", "layer"}
-        return all(
-            isinstance(item, dict) and str(item.get("kind")) in known and _kinds_are_known(item) for item in node
-        )
-    return True
 
 
 def test_schemas_are_draft_2020_12_and_say_what_everything_is():

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from astrac import resources
+from astrac import resources, validator
 from astrac.diagnostics import diagnostic, quoted
 from astrac.simulators.positioned import child
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    from jsonschema import Draft202012Validator
 
     from astrac.diagnostics import Diagnostic
     from astrac.simulators.positioned import Tree
@@ -24,11 +21,8 @@ if TYPE_CHECKING:
 MAX_UNKNOWN = 50
 """Unknown keys of a file that is probably something else."""
 
-_Error: TypeAlias = Any
-"""jsonschema's ValidationError, whose attributes are anything."""
 
-
-class Violation(NamedTuple):
+class Mistake(NamedTuple):
     """What a document does against its schema: a code of AS7xx, the pointer of the value, and a message."""
 
     code: str
@@ -37,7 +31,7 @@ class Violation(NamedTuple):
     hints: tuple[str, ...] = ()
 
 
-def violations(value: Any, schema: str) -> Iterator[Violation]:
+def violations(value: Any, schema: str) -> Iterator[Mistake]:
     """All of them, in the order of the document's schema; keys that the schema does not know are none.
 
     Args:
@@ -45,19 +39,19 @@ def violations(value: Any, schema: str) -> Iterator[Violation]:
         schema: a name of `schemas/artifacts/<name>.schema.json`.
     """
     told: set[str] = set()
-    for error in _validator(schema).iter_errors(value):
-        keyword = str(error.validator)
-        pointer = reduce(child, error.absolute_path, "")
-        if keyword == "required":
-            missing = _missing(error)
-            yield Violation("AS704", pointer, f"`{missing}` is missing", _misspelt(missing, error, schema))
-        elif "propertyNames" in error.absolute_schema_path:
-            message = f"`{_short(error.instance)}` cannot be a key here"
-            hints = tuple(filter(None, (error.schema.get("description"),)))
-            yield Violation("AS702", child(pointer, error.instance), message, hints)
-        elif keyword != "additionalProperties" and pointer not in told:  # a wrong type breaks other rules as well
+    for found in validator.violations(value, load(schema)):
+        pointer = reduce(child, found.path, "")
+        if found.keyword == "required":
+            hints = _misspelt(found, load(schema))
+            yield Mistake("AS704", pointer, f"`{found.wanted}` is missing", hints)
+        elif found.of_key:
+            message = f"`{_short(found.value)}` cannot be a key here"
+            hints = tuple(filter(None, (found.schema.get("description"),)))
+            yield Mistake("AS702", child(pointer, found.value), message, hints)
+        elif found.keyword != "additionalProperties" and pointer not in told:  # a wrong type breaks other rules too
             told.add(pointer)
-            yield Violation("AS702", pointer, f"{_name(error.absolute_path)}{_MESSAGES.get(keyword, _other)(error)}")
+            message = _MESSAGES.get(found.keyword, _other)(found)
+            yield Mistake("AS702", pointer, f"{_name(found.path)}{message}")
 
 
 def findings(tree: Tree, schema: str) -> list[Diagnostic]:
@@ -103,36 +97,12 @@ def load(schema: str) -> dict[str, Any]:
     return found
 
 
-@cache
-def _validator(schema: str) -> Draft202012Validator:
-    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - slow to import, needed by few
-
-    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer).redefine("number", _is_number)
-    strict: Any = validators.extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
-    validator: Draft202012Validator = strict(load(schema))
-    return validator
-
-
-def _is_integer(_: object, value: object) -> bool:
-    """JSON Schema takes 8.0 for an integer; the network's reader does not."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(_: object, value: object) -> bool:
-    """JSON Schema lets infinity pass every lower bound."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _missing(error: _Error) -> str:
-    """The one key that this error is about: jsonschema gives an error a key."""
-    return next(str(name) for name in error.validator_value if error.message.startswith(repr(name)))
-
-
-def _misspelt(missing: str, error: _Error, schema: str) -> tuple[str, ...]:
-    whole: Any = _validator(schema).schema
-    known = {**whole.get("properties", {}), **error.schema.get("properties", {})}
-    strange = [key for key in error.instance if key not in known]
-    return tuple(f"`{key}` is not read: did you mean `{missing}`?" for key in strange if did_you_mean(key, [missing]))
+def _misspelt(found: validator.Violation, whole: dict[str, Any]) -> tuple[str, ...]:
+    known = {**whole.get("properties", {}), **found.schema.get("properties", {})}
+    strange = [key for key in found.value if key not in known]
+    return tuple(
+        f"`{key}` is not read: did you mean `{found.wanted}`?" for key in strange if did_you_mean(key, [found.wanted])
+    )
 
 
 def _name(path: Iterable[str | int]) -> str:
@@ -163,34 +133,34 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _type(error: _Error) -> str:
-    kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+def _type(found: validator.Violation) -> str:
+    kinds = found.wanted if isinstance(found.wanted, list) else [found.wanted]
     words = " or ".join(_KINDS[kind] for kind in kinds)
-    is_switch = isinstance(error.instance, bool) and error.schema.get("enum") == [0, 1]
+    is_switch = isinstance(found.value, bool) and found.schema.get("enum") == [0, 1]
     switch = ": ASTRA-sim takes `false` for 1, write 0 or 1" if is_switch else ""
-    return f"must be {words}, not `{_short(error.instance)}`{switch}"
+    return f"must be {words}, not `{_short(found.value)}`{switch}"
 
 
-def _enum(error: _Error) -> str:
-    choices = ", ".join(f"`{choice}`" for choice in error.validator_value)
-    return f"must be one of {choices}, not `{_short(error.instance)}`"
+def _enum(found: validator.Violation) -> str:
+    choices = ", ".join(f"`{choice}`" for choice in found.wanted)
+    return f"must be one of {choices}, not `{_short(found.value)}`"
 
 
-def _bound(words: str) -> Callable[[_Error], str]:
-    return lambda error: f"must be {words} {error.validator_value}, not {_short(error.instance)}"
+def _bound(words: str) -> Callable[[validator.Violation], str]:
+    return lambda found: f"must be {words} {found.wanted}, not {_short(found.value)}"
 
 
-def _other(error: _Error) -> str:
-    return f"is not what the simulator reads: `{_short(error.instance)}` against {error.validator}"
+def _other(found: validator.Violation) -> str:
+    return f"is not what the simulator reads: `{_short(found.value)}` against {found.keyword}"
 
 
-_MESSAGES: dict[str, Callable[[_Error], str]] = {
+_MESSAGES: dict[str, Callable[[validator.Violation], str]] = {
     "type": _type,
     "enum": _enum,
-    "pattern": lambda error: f"is not a word of ASTRA-sim: `{_short(error.instance)}`",
+    "pattern": lambda found: f"is not a word of ASTRA-sim: `{_short(found.value)}`",
     "minimum": _bound("at least"),
     "maximum": _bound("at most"),
     "exclusiveMinimum": _bound("more than"),
-    "minItems": lambda error: f"must have at least {error.validator_value} entries, not {len(error.instance)}",
+    "minItems": lambda found: f"must have at least {found.wanted} entries, not {len(found.value)}",
     "uniqueItems": lambda _: "names an entry twice",
 }

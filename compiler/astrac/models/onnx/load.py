@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from astrac.diagnostics import Diagnostic
     from astrac.models.graph import File
-    from astrac.models.onnx.skim import Buffer
     from astrac.source import Span
+    from astrac.varint import Buffer
 
 _HEAD = 512
 

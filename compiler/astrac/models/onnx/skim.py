@@ -7,13 +7,14 @@ of onnx.proto.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
+
+from astrac import varint
 
 if TYPE_CHECKING:
-    import mmap
     from collections.abc import Iterator
 
-    Buffer: TypeAlias = bytes | mmap.mmap | memoryview
+    from astrac.varint import Buffer
 
 LONG = 4096
 """Bytes from which a message is looked into, and a payload is dropped; shape vectors are far shorter."""
@@ -48,20 +49,12 @@ class Unusual(Exception):  # noqa: N818 - a way to say "load it the plain way"
     """Allowed by the wire format and never written by anybody."""
 
 
-def varint(data: Buffer, at: int, end: int) -> tuple[int, int]:
-    """A base-128 number and where it ends."""
-    value = shift = 0
-    start = at
-    while at < end:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise Corrupt(start, "a number of more than ten bytes")
-    raise Corrupt(start, "the file ends inside a number")
+def _varint(data: Buffer, at: int, end: int) -> tuple[int, int]:
+    """A number and where it ends; raises `Corrupt` at its start."""
+    try:
+        return varint.decode(data, at, end)
+    except ValueError as error:
+        raise Corrupt(at, str(error)) from None
 
 
 def skim(data: Buffer) -> bytes:
@@ -78,16 +71,16 @@ def fields(data: Buffer, at: int, end: int) -> Iterator[tuple[int, int, int, int
         if (key := data[at]) < 0x80:
             at += 1
         else:
-            key, at = varint(data, at, end)
+            key, at = _varint(data, at, end)
         wire = key & 7
         if key < 8:
             raise Corrupt(tag, "a field with the number 0")
         if wire == _BYTES:
-            length, start = varint(data, at, end)
+            length, start = _varint(data, at, end)
             at = start + length
         elif wire == _VARINT:
             start = at
-            _, at = varint(data, at, end)
+            _, at = _varint(data, at, end)
         elif wire in (_FIXED64, _FIXED32):
             start, at = at, at + (8 if wire == _FIXED64 else 4)
         elif wire in (3, 4):
@@ -117,14 +110,5 @@ def _copy(data: Buffer, at: int, end: int, kind: str, out: list[bytes], depth: i
             body: list[bytes] = []
             _copy(data, start, stop, child, body, depth + 1)
             length = sum(map(len, body))
-            out += (_varint_bytes(number << 3 | _BYTES), _varint_bytes(length), *body)
+            out += (varint.encode(number << 3 | _BYTES), varint.encode(length), *body)
     out.append(bytes(data[copied:end]))
-
-
-def _varint_bytes(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)

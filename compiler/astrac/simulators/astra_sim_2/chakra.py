@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
+from astrac import varint
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.job import Collective, Compute, Load, Receive, Send, Store
 
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 VERSION = "0.0.4"
 """Of Chakra's schema, as GlobalMetadata carries it."""
+
+MAX_MESSAGE = 16 << 20
+"""Bytes."""
+
+MAX_MESSAGES = 1 << 21
+"""Of one trace."""
 
 _Field = descriptor_pb2.FieldDescriptorProto
 
@@ -112,17 +119,25 @@ def _messages() -> dict[str, Any]:
 
 def framed(message: bytes) -> bytes:
     """A message led by its length."""
-    return varint(len(message)) + message
+    return varint.encode(len(message)) + message
 
 
-def varint(value: int) -> bytes:
-    """Seven bits a byte, the lowest first, the high bit says that more follow."""
-    octets = bytearray()
-    while value > 127:
-        octets.append(value & 127 | 128)
-        value >>= 7
-    octets.append(value)
-    return bytes(octets)
+def messages(data: bytes) -> list[bytes]:
+    """The messages of a trace, GlobalMetadata first; AS706 (without a place) where the framing breaks."""
+    found: list[bytes] = []
+    at, end = 0, len(data)
+    while at < end:
+        try:
+            size, at = (data[at], at + 1) if data[at] < 128 else varint.decode(data, at, end)
+        except ValueError:
+            size = MAX_MESSAGE + 1
+        if size > MAX_MESSAGE or at + size > end:
+            raise Diagnosed(diagnostic("AS706", f"message {len(found)} is cut off, or not a message"))
+        found.append(data[at : at + size])
+        at += size
+        if len(found) > MAX_MESSAGES:
+            raise Diagnosed(diagnostic("AS700", f"the trace has more than {MAX_MESSAGES} messages"))
+    return found
 
 
 def message(name: str) -> Any:

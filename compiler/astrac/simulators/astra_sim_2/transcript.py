@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.simulators.astra_sim_2 import chakra
-from astrac.simulators.astra_sim_2.read.decode import messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +34,7 @@ def to_objects(data: bytes) -> Iterator[dict[str, Any]]:
         Diagnosed: AS706 where it is none.
     """
     kind = "GlobalMetadata"
-    for at, content in enumerate(messages(data)):
+    for at, content in enumerate(chakra.messages(data)):
         message = chakra.parse(kind, content)
         if message is None:
             raise Diagnosed(diagnostic("AS706", f"message {at} is no {kind}"))

@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from astrac.job import Group, Op
     from astrac.simulators.astra_sim_2.names import Names
 
-MAX_MESSAGE = 16 << 20
-MAX_MESSAGES = 1 << 21
-"""Of one trace."""
-
 MAX_NODES = 1 << 20
 """Different ones, of all traces together."""
 
@@ -62,32 +58,6 @@ _INTEGERS = frozenset(
 _KINDS = {int(kind): kind for kind in Kind}
 _TYPES = {number: kind for kind, number in chakra.NODE_TYPES.items()}
 _OTHER_TYPES = {0: "INVALID_NODE, which strands what waits for it", 1: "METADATA_NODE, which crashes the statistics"}
-
-
-def messages(data: bytes) -> list[bytes]:
-    """The messages of a trace, GlobalMetadata first; AS706 (without a place) where the framing breaks."""
-    found: list[bytes] = []
-    at, end = 0, len(data)
-    while at < end:
-        size, at = (data[at], at + 1) if data[at] < 128 else _varint(data, at)
-        if size > MAX_MESSAGE or at + size > end:
-            raise Diagnosed(diagnostic("AS706", f"message {len(found)} is cut off, or not a message"))
-        found.append(data[at : at + size])
-        at += size
-        if len(found) > MAX_MESSAGES:
-            raise Diagnosed(diagnostic("AS700", f"the trace has more than {MAX_MESSAGES} messages"))
-    return found
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A varint and where it ends; too large where it has no end."""
-    value = shift = 0
-    for index in range(at, min(at + 5, len(data))):
-        value |= (data[index] & 127) << shift
-        if data[index] < 128:
-            return value, index + 1
-        shift += 7
-    return MAX_MESSAGE + 1, at
 
 
 class _Read(NamedTuple):
@@ -186,7 +156,7 @@ class Decoder:
         return self._sets[number]
 
     def _trace(self, data: bytes, rank: int) -> Result[Trace]:
-        first, *rest = messages(data) or [b""]
+        first, *rest = chakra.messages(data) or [b""]
         _check_metadata(first)
         if not rest:
             raise Diagnosed(diagnostic("AS706", "the trace has no node: an idle rank needs one"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from astrac.diagnostics import Diagnosed
 from astrac.job import IMPLEMENTED, Axis, Box, Dimension, Job, ListedGroup, Machine, RankClass
 from astrac.simulators.astra_sim_2 import chakra
-from astrac.simulators.astra_sim_2.read.decode import Decoder, messages
+from astrac.simulators.astra_sim_2.read.decode import Decoder
 
 if TYPE_CHECKING:
     from astrac.diagnostics import Diagnostic
@@ -46,7 +46,7 @@ class _Seen:
         lengths: Counter[int] = Counter()
         senders: Counter[int] = Counter()
         try:
-            parsed = [chakra.parse("Node", message) for message in messages(data)[1:]]
+            parsed = [chakra.parse("Node", message) for message in chakra.messages(data)[1:]]
         except Diagnosed:
             parsed = []
         for node in (node for node in parsed if node is not None):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from astrac import varint
 from astrac.bundle import Artifact
 from astrac.job import AxisGroup, Collective, Receive, Send
 from astrac.simulators.astra_sim_2 import chakra, groups
@@ -70,7 +71,7 @@ class _Template:
         """The length that leads each Node, when the holes' values have these sizes; there are few different sizes."""
         if sizes not in self._lengths:
             nodes = zip(self.nodes, self.filled, strict=True)
-            self._lengths[sizes] = [chakra.varint(len(node) + sizes[hole]) for node, hole in nodes]
+            self._lengths[sizes] = [varint.encode(len(node) + sizes[hole]) for node, hole in nodes]
         return self._lengths[sizes]
 
 
