@@ -236,6 +236,7 @@ IMPORTS = {
     "words": ({"system": {ALL_REDUCE: ["direct4", "halvingDoubling"], ALL_TO_ALL: ["ring", "direct"]}}, set()),
     "trees": ({"system": {ALL_REDUCE: ["ring", "doubleBinaryTree"]}}, set()),
     "one ring": ({"system": ONE_RING}, set()),
+    "a second a hop": ({"network": NETWORK.replace("936.25", "1000000000")}, set()),
     "knobs": ({"system": KNOBS | {"collective-optimization": "baseline"}}, set()),
     "no delay": ({"system": {"endpoint-delay": None}}, {"endpoint-delay missing -> 10"}),
     "free reductions": ({"system": {"local-mem-bw": None}}, {"local-mem-bw missing -> 1000000000000000"}),
@@ -283,6 +284,9 @@ REFUSED = {
         {"system": {ALL_REDUCE: ["doubleBinaryTree", "ring"]}},
         "in place of a reduce-scatter",
     ),
+    "more than a second a hop": ({"network": NETWORK.replace("936.25", "1000000001")}, "latency of 1000000001.0 ns"),
+    "uneven nodes": ({"memory": PER_NODE | {"num-nodes": 3, "num-npus-per-node": 4}}, "share all NPUs evenly"),
+    "a window of one ring": ({"system": {key: ["oneDirect3"] for key in guard_inputs.LISTS}}, "cannot be said"),
     "errors": ({"network": NETWORK.replace("Ring", "ring")}, "must be one of"),
     "not modelled": ({"system": {"model-shared-bus": 1}}, "is not modelled"),
 }

@@ -198,6 +198,8 @@ NS3 = {
     "fewer links than said": ({"topology.txt": TOPOLOGY.replace("5 1 4", "5 1 5")}, "AS783", "says 5 links and has 4"),
     "more links than said": ({"topology.txt": TOPOLOGY + "0 1 100Gbps 1ns 0\n"}, "AS783", "goes on after them"),
     "no unit": ({"topology.txt": TOPOLOGY.replace("0.0005ms", "500")}, "AS783", "`500` is not a delay"),
+    "no rate": ({"topology.txt": TOPOLOGY.replace("0 4 100Gbps", "0 4 0Gbps")}, "AS783", "a link of no rate"),
+    "bytes a second": ({"topology.txt": TOPOLOGY.replace("100Gbps", "12.5GB/s")}, "", ""),
     "no such node": ({"topology.txt": TOPOLOGY.replace("3 4", "9 4")}, "AS783", "there is no node 9"),
     "a rate without thresholds": ({"config.txt": THRESHOLDS}, "AS784", "`KMAX_MAP` has no threshold for 100000000000"),
     "a word for a number": ({"config.txt": CONFIG.replace("12", "hpcc")}, "AS784", "a whole number, not `hpcc`"),
@@ -219,6 +221,19 @@ def test_inputs_of_ns3(tmp_path, changes, code, words):
     found = guarding.check(str(tmp_path), None, None).diagnostics
     told = [(each.code, each.message, *each.hints) for each in found]
     assert any(code == row[0] and any(words in text for text in row) for row in told) if code else not told, told
+
+
+def test_how_many_collectives_are_alike_is_told(tmp_path):
+    """Two more of the same kind, size and group; another size is another sort, of one collective."""
+    sizes = (1 << 20, 1 << 20, 1 << 10, 1 << 20)
+    nodes = [{"id": at, "type": "COLL", "comm_type": 6, "comm_size": size} for at, size in enumerate(sizes)]
+    system = {"all-to-all-implementation": ["halvingDoubling"]}
+    guard_inputs.write({"network": NETWORK, "system": system, "traces": [nodes[:2]], "ranks": [(0, 8)]}, tmp_path / "a")
+    guard_inputs.write({"network": NETWORK, "system": system, "traces": [nodes], "ranks": [(0, 8)]}, tmp_path / "b")
+    guard_inputs.write({"network": NETWORK, "system": system, "traces": [nodes[:1]], "ranks": [(0, 8)]}, tmp_path / "c")
+    for name, more in (("a", " and 1 others like it"), ("b", " and 2 others like it"), ("c", "")):
+        (found,) = guarding.check(str(tmp_path / name), None, None).diagnostics
+        assert found.message == f"`halvingDoubling` has no all-to-all: node 0 `n0`{more}"
 
 
 def test_hosts_do_not_forward(tmp_path):
@@ -346,13 +361,13 @@ def test_what_is_no_file_or_leads_away(tmp_path):
 
 
 def test_equal_traces_are_read_once(tmp_path, monkeypatch):
-    from astrac.simulators.astra_sim_2.read import decode
+    from astrac.simulators.astra_sim_2 import chakra
 
     network = NETWORK.replace("[ 8 ]", "[ 256 ]")
     guard_inputs.write({"network": network, "traces": [TRACE], "ranks": [(0, 256)]}, tmp_path)
     read = []
-    messages = decode.messages
-    monkeypatch.setattr(decode, "messages", lambda data: read.append(len(data)) or messages(data))
+    messages = chakra.messages
+    monkeypatch.setattr(chakra, "messages", lambda data: read.append(len(data)) or messages(data))
     assert guarding.check(str(tmp_path), None, None).diagnostics == ()
     assert len(read) == 1
 
