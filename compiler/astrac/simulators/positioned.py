@@ -104,7 +104,7 @@ class _Reader:
         self.repeated: list[Repeated] = []
 
     def read(self) -> Tree:
-        """The whole."""
+        """The value that the text starts with; raises Diagnosed (AS720) at the first character that is not JSON."""
         if len(self.text) > MAX_TEXT:
             raise Diagnosed(diagnostic("AS720", f"the text has more than {MAX_TEXT} characters", self.source.whole()))
         value = self._value("")

@@ -66,7 +66,7 @@ class SpecWriter:
         return Result("\n".join([head, *lines, ""]), tuple(self.found))
 
     def lines(self) -> list[str]:
-        """Everything but the model."""
+        """The lines of every block of the spec but its model."""
         return [*self._hardware(), "", *self._topology(), *self._pool(), "", *self._system()]
 
     def _hardware(self) -> Iterator[str]:

@@ -64,7 +64,7 @@ class _Composer:
         self.keys: dict[str, Span] = {}
 
     def tree(self) -> Tree:
-        """The whole."""
+        """The value of the only document; raises Diagnosed (AS701) where there is a second one."""
         value: Any = None
         documents = 0
         for event in self.events:

@@ -42,7 +42,7 @@ class Numbering:
     leaders: Mapping[AxisGroup, Mapping[int, int]]
 
     def id(self, group: Group, rank: int) -> int | None:
-        """Of a rank's group; None when the trace names dimensions instead."""
+        """The id of a rank's group, None when its trace names dimensions instead."""
         if isinstance(group, ListedGroup):
             return group.id
         if group.dimensions is not None:

@@ -104,7 +104,7 @@ class _Reader:
         self.rates: dict[str, frozenset[int]] = {}
 
     def read(self) -> Iterator[Diagnostic]:
-        """All keys."""
+        """Takes key after key with its values; what is wrong with each."""
         while self.rest:
             word = self.rest.pop()
             key = word[0]

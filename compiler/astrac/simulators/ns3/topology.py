@@ -68,7 +68,7 @@ class _Reader:
         self.found: list[Diagnostic] = []
 
     def read(self) -> Topology:
-        """The whole."""
+        """Takes counts, switches and links; raises Diagnosed (AS783) where nothing after it can be read."""
         nodes, switches, links = (self._count(what) for what in ("nodes", "switches", "links"))
         if switches > nodes:
             self._wrong(f"{switches} switches of {nodes} nodes", self._last)

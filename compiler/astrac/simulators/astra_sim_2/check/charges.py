@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def charged(job: Job, place: Callable[[], Span | None]) -> Iterator[Diagnostic]:
-    """Collectives that ASTRA-sim raises to chunks x NPUs, or whose left-over chunk it charges whole (section 3.1)."""
+    """Collectives that ASTRA-sim raises to chunks x NPUs, or whose left-over chunk it charges whole.
+
+    See docs/simulators/astra-sim-2.md, section 3.1.
+    """
     splits, npus = job.machine.splits, job.machine.npus
     sizes: dict[str, dict[int, str]] = {"small": {}, "odd": {}}
     for program in job.programs:

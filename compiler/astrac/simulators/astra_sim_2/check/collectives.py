@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
 from astrac.job import IMPLEMENTED, AxisGroup, Collective, Kind
+from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
 from astrac.simulators.astra_sim_2.simulate.network import GROUP_ENDPOINT_DELAY
 
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
     from astrac.job import Group, Job
     from astrac.simulators.astra_sim_2.check.evidence import Evidence
     from astrac.source import Span
-
-LISTS: dict[Kind, str] = {
-    Kind.ALL_REDUCE: "all-reduce-implementation",
-    Kind.ALL_GATHER: "all-gather-implementation",
-    Kind.REDUCE_SCATTER: "reduce-scatter-implementation",
-    Kind.ALL_TO_ALL: "all-to-all-implementation",
-}
-"""Keys of system.json, by the kind whose algorithms they list."""
 
 TREE = "doubleBinaryTree"
 
@@ -45,7 +38,7 @@ class Use:
 
     @property
     def words(self) -> str:
-        """For messages."""
+        """The first of them by its id and name, and how many others there are."""
         more = f" and {self.count - 1} others like it" if self.count > 1 else ""
         return f"{node(self.op)}{more}"
 
@@ -77,7 +70,7 @@ def collectives(evidence: Evidence) -> Iterator[Diagnostic]:
 def _unable(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
     """Words of the system file that cannot do what the traces ask for."""
     kind, machine = use.op.kind, evidence.job.machine
-    key = LISTS.get(kind)
+    key = keys.IMPLEMENTATION_KEYS.get(kind)
     if key is None:
         return
     words = machine.algorithms.get(kind)
@@ -108,7 +101,7 @@ def _unheard(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
         message = (
             f"a communicator group of {listed} NPUs runs `ring`, whatever these {len(words)} words say: {use.words}"
         )
-        yield diagnostic("AS877", message, evidence.at("system", f"/{LISTS[use.op.kind]}"))
+        yield diagnostic("AS877", message, evidence.at("system", f"/{keys.IMPLEMENTATION_KEYS[use.op.kind]}"))
 
 
 def _at_work(evidence: Evidence, use: Use, words: tuple[str, ...]) -> Iterator[tuple[int, str]]:

@@ -52,7 +52,7 @@ class Evidence:
 
     @cached_property
     def lowest(self) -> dict[int, int]:
-        """For each program the lowest rank that runs it."""
+        """The lowest rank that runs each program, by the program's index."""
         found: dict[int, int] = {}
         for members in self.job.classes:
             rank = min(self.job.ranks(members))

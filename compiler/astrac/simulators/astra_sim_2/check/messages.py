@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from astrac.simulators.astra_sim_2.check.evidence import Evidence
 
 TAGS = 500_000_000
-"""Tags count modulo this (section 6.1, T15d)."""
+"""Tags count modulo this (docs/simulators/astra-sim-2.md, section 6.1, T15d)."""
 
 MAX_WORK = 3_000_000
 """Messages that are counted; beyond, a play alone tells."""

@@ -56,7 +56,7 @@ def lower(plan: Plan, at: Callable[[str], Span]) -> Result[Job]:
 def _ops(
     program: StageProgram, plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]
 ) -> tuple[Op, ...]:
-    """Nodes in ascending id."""
+    """The nodes of a program, in ascending order of their ids; raises Diagnosed (AS705)."""
     steps = program.in_order_of_nodes()
     number = {step.id: index for index, step in enumerate(steps)}
     computed: dict[Computation, tuple[int, int]] = {}
@@ -67,7 +67,7 @@ def _ops(
 
 
 class _Common(TypedDict):
-    """What every node has."""
+    """The fields that every node of a trace has."""
 
     id: int
     name: str

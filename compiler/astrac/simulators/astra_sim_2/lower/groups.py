@@ -18,7 +18,8 @@ class Groups:
 
     `involved_dim` keeps algorithms and endpoint delay of each dimension; it needs whole dimensions, and members that
     have issued equally many collectives before, which ranks of one pipeline stage have. Anything else is a communicator
-    group; once there is one, so is the group of all ranks (ASTRA-SIM-2, sections 3.5 and 6.1, number 5).
+    group; once there is one, so is the group of all ranks. See docs/simulators/astra-sim-2.md, sections 3.5 and 6.1
+    (number 5).
     """
 
     def __init__(self, plan: Plan, machine: Machine) -> None:

@@ -133,7 +133,7 @@ def _group(job: Job, group: AxisGroup, rank: int) -> AxisGroup | ListedGroup:
 
 
 def _crowded(job: Job, at: At) -> Iterator[Diagnostic]:
-    """AS807 for two sub-groups of one kind on a network of one dimension (ASTRA-SIM-2, section 6.3, M2)."""
+    """AS807 for two sub-groups of one kind on one dimension (docs/simulators/astra-sim-2.md, section 6.3, M2)."""
     if len(job.machine.dimensions) > 1:
         return
     for program in job.programs:

@@ -323,12 +323,12 @@ class _Node:
 
     @property
     def shown(self) -> str:
-        """For messages."""
+        """The node as messages name it: its id, and its name where it has one."""
         name = self.message.name
         return f"node {self.message.id}" + (f" `{name[:60]}`" if name else "")
 
     def refused(self, what: str, *hints: str) -> Diagnosed:
-        """AS707 about this node."""
+        """An AS707 that says what is wrong with this node, to be raised."""
         return Diagnosed(diagnostic("AS707", f"{self.shown} {what}", hints=hints))
 
     def integer(self, name: str, missing: int | None = None) -> int:

@@ -37,7 +37,7 @@ UNMODELLED: dict[str, object] = {
 
 
 def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
-    """network.yml."""
+    """The dimensions of a network.yml, innermost first; without them AS702 and AS704."""
     old = old_keys(tree)
     if old:
         message = "these are keys of ASTRA-sim 1.0: 2.x reads `topology`, `npus_count`, `bandwidth` and `latency`"
@@ -161,7 +161,7 @@ def unmodelled(system: Tree) -> dict[str, Diagnostic]:
 
 
 def read_memory(tree: Tree) -> Result[RemoteMemory]:
-    """memory.json."""
+    """What a memory.json says that its type makes the simulator read; without it AS702 and AS704."""
     findings = conform.findings(tree, "memory")
     if findings:
         return Result(None, tuple(findings))
@@ -174,7 +174,7 @@ def read_memory(tree: Tree) -> Result[RemoteMemory]:
 
 
 def read_groups(tree: Tree, npus: int) -> Result[dict[int, ListedGroup]]:
-    """comm_groups.json by id."""
+    """The groups of a comm_groups.json by their ids; without them AS702 and AS714."""
     findings = conform.findings(tree, "comm_groups")
     if not findings:
         findings = [

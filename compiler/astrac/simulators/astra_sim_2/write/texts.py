@@ -18,7 +18,7 @@ _FOLDER = "astra_sim_2"
 
 
 def render_network(machine: Machine) -> str:
-    """network.yml."""
+    """The text of network.yml: one entry a dimension in each list, innermost first."""
     return templates.render(_FOLDER, "network.yml", npus=machine.npus, dimensions=machine.dimensions)
 
 

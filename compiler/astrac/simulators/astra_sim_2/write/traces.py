@@ -64,7 +64,7 @@ class _Template:
         return pieces
 
     def size(self, values: _Values) -> int:
-        """Of the trace, without making it."""
+        """How many bytes the trace has, without making it."""
         return sum(map(len, self.pieces(values)))
 
     def _lengths_for(self, sizes: tuple[int, ...]) -> list[bytes]:
