@@ -11,7 +11,7 @@ from astrac.codes import CODES, Codes, Severity, parse_page
 
 COMPILER = Path(str(resources.package()))
 TESTS, OWN = Path(__file__).parent, Path(__file__).name
-PAGES = sorted(path.stem for path in (COMPILER / "pages").iterdir())
+PAGES = sorted(path.stem for path in (COMPILER / "pages").glob("AS*"))
 
 
 def words(tree):
@@ -85,6 +85,7 @@ def test_nothing_follows_the_last_part():
 
 
 def test_a_table_reads_a_page_when_it_is_asked_for(tmp_path):
+    (tmp_path / "README.md").write_text("How a page is written.")
     (tmp_path / "AS998.md").write_text("# AS998 has no title")
     (tmp_path / "AS999.md").write_text(WHOLE.replace("AS301", "AS999"))
     codes = Codes(tmp_path)
@@ -92,7 +93,7 @@ def test_a_table_reads_a_page_when_it_is_asked_for(tmp_path):
     assert len(codes) == 2
     assert codes["AS999"].title == "unknown unit"
     assert codes["AS999"].what.startswith("The word after a number is no unit. Case matters:")
-    for name in ("AS997", "as999", "../AS999", "AS999.md", "x" * 1000, "\0"):
+    for name in ("AS997", "README", "as999", "../AS999", "AS999.md", "x" * 1000, "\0"):
         assert name not in codes
     with pytest.raises(ValueError, match=r"AS998\.md lacks its head"):
         codes["AS998"]

@@ -106,7 +106,7 @@ class Codes(Mapping[str, Code]):
         return self._read[code]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(page.name.removesuffix(".md") for page in self._folder.iterdir()))
+        return iter(sorted(page.name.removesuffix(".md") for page in self._folder.iterdir() if page.name[:2] == "AS"))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -44,7 +44,7 @@ class Diagnostic:
 
     @property
     def severity(self) -> Severity:
-        """Of its code: one severity a code, as SARIF wants it."""
+        """How bad the finding is, which depends on its code alone, as SARIF wants it."""
         return CODES[self.code].severity
 
     @property
@@ -82,12 +82,12 @@ class Result(NamedTuple, Generic[T]):
 
 
 def quoted(text: str) -> str:
-    """In backquotes for a message: one line, at most 60 characters, nothing that a terminal would obey."""
+    """Puts a text in backquotes for a message: one line, at most 60 characters, nothing that a terminal would obey."""
     return f"`{printable(text if len(text) <= 60 else text[:57] + '...')}`"
 
 
 def printable(text: str) -> str:
-    """With escapes for what a terminal would obey."""
+    """Escapes the characters that a terminal would obey."""
     return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
 
 

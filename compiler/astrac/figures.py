@@ -33,7 +33,7 @@ def duration(nanoseconds: float) -> str:
 
 
 def _stepped(value: float, units: Sequence[str], digits: int, *, zeros: bool) -> str:
-    """In the first unit that leaves less than 1,000 as it is shown, each being 1,000 of the one before it."""
+    """Shows a value in the first of units, each 1,000 of the one before, that leaves less than 1,000 as shown."""
     text = ""
     for power, unit in enumerate(units):
         scaled = max(value / 1000**power, 1) if power else value  # 999.9 ns, shown as 1000, is 1.000 us

@@ -66,17 +66,17 @@ class Span:
 
     @property
     def first(self) -> Position:
-        """Where the span begins."""
+        """The position at which the span begins."""
         return self.source.position(self.start)
 
     @property
     def last(self) -> Position:
-        """Just past its last character."""
+        """The position just past the last character."""
         return self.source.position(self.end)
 
     @property
     def text(self) -> str:
-        """The characters it covers."""
+        """The characters that the span covers."""
         return self.source.text[self.start : self.end]
 
     def to(self, other: Span) -> Span:

@@ -31,6 +31,12 @@ def did_you_mean(word: str, choices: Iterable[str]) -> tuple[str, ...]:
     return () if found is None else (f"did you mean `{found}`?",)
 
 
+def listed(choices: Iterable[str]) -> tuple[str, ...]:
+    """The hint that names all choices, in the order that they have; none where there are none."""
+    words = ", ".join(f"`{choice}`" for choice in choices)
+    return (f"there are {words}",) if words else ()
+
+
 def mean_or_list(word: str, choices: Iterable[str]) -> tuple[str, ...]:
     """The nearest choice, or, when none is like the word, the first of all."""
     known = sorted(set(choices))

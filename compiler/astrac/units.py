@@ -47,7 +47,7 @@ class Quantity:
     dimension: Dimension = NONE
 
     def __str__(self) -> str:
-        """As in a spec, in the largest unit that leaves at least 1; `~` where the decimals do not end."""
+        """Shows it as in a spec, in the largest unit that leaves at least 1; `~` where the decimals do not end."""
         fitting = [
             name for name in _SHOWN.get(self.dimension, ()) if name in UNITS and abs(self.value) >= UNITS[name].value
         ]
@@ -120,12 +120,12 @@ _SHOWN: dict[Dimension, tuple[str, ...]] = {
 
 @cache
 def dimension(unit: str) -> Dimension:
-    """Of an `x-unit` annotation: `B`, `B/s`, `1`, ..."""
+    """The dimension that an `x-unit` annotation (`B`, `B/s`, `1`, ...) names."""
     return NONE if unit == "1" else UNITS[unit].dimension
 
 
 def describe(of: Dimension) -> str:
-    """In words: `a bandwidth (B/s)`."""
+    """Names a dimension in words, as `a bandwidth (B/s)`."""
     return _NAMES.get(of) or f"a quantity in {_spelled(of)}"
 
 

@@ -6,20 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from astrac.cli.shared import (
-    Command,
-    Usage,
-    declare_format,
-    read,
-    report,
-    shown,
-)
+from astrac.cli.shared import Command, declare_format, read, report, shown, writing
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
-
-# -- ASTRA-sim's own files: fix, decode, encode, diff, import
 
 
 def _declare_fix(parser: ArgumentParser) -> None:
@@ -45,10 +35,8 @@ def _run_fix(options: Namespace) -> int:
             if options.diff:
                 status = 1
             else:
-                try:
+                with writing(path):
                     mended.write()
-                except OSError as error:
-                    raise Usage(f"cannot write {path}: {(error.strerror or 'failed').lower()}") from None
     return status
 
 
@@ -80,10 +68,8 @@ def _run_encode(options: Namespace) -> int:
     report(result.diagnostics)
     if result.value is None:
         return 1
-    try:
+    with writing(options.output):
         Path(options.output).write_bytes(result.value)
-    except OSError as error:
-        raise Usage(f"cannot write {options.output}: {(error.strerror or 'failed').lower()}") from None
     return 0
 
 
@@ -118,14 +104,9 @@ def _run_import(options: Namespace) -> int:
         return 1
     if options.output is None:
         sys.stdout.write(result.value)
-        return 0
-    try:
-        with Path(options.output).open("x", encoding="utf-8", newline="\n") as file:
+    else:
+        with writing(options.output), Path(options.output).open("x", encoding="utf-8", newline="\n") as file:
             file.write(result.value)
-    except FileExistsError:
-        raise Usage(f"{options.output} exists already: remove it first, or choose another name") from None
-    except OSError as error:
-        raise Usage(f"cannot write {options.output}: {(error.strerror or 'failed').lower()}") from None
     return 0
 
 

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from astrac.diagnostics import Result
 
 
-# -- layers
-
-
 def _declare_layers(parser: ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="an ONNX file, zoo:NAME, or a .astra spec")
     parser.add_argument(

@@ -5,18 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from astrac.cli.shared import (
-    Command,
-    Usage,
-)
+from astrac.cli.shared import Command, Usage
 from astrac.codes import CODES
 from astrac.suggest import nearest
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
-
-# -- explain, docs
 
 
 def _declare_explain(parser: ArgumentParser) -> None:

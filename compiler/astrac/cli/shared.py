@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,6 +68,17 @@ def read(path: str) -> bytes:
         raise Usage(f"cannot read {path}: {(error.strerror or 'failed').lower()}") from None
 
 
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Tells what the system has against a file that is written inside."""
+    try:
+        yield
+    except FileExistsError:
+        raise Usage(f"{path} exists already: remove it first, or choose another name") from None
+    except OSError as error:
+        raise Usage(f"cannot write {path}: {(error.strerror or 'failed').lower()}") from None
+
+
 def shown(path: str) -> str:
     """A path as messages show it."""
     return "<stdin>" if path == STANDARD_INPUT else path
@@ -85,12 +97,16 @@ def specs(paths: Iterable[str]) -> Iterator[str]:
     """The files that are meant: folders stand for all `.astra` files below them."""
     for path in paths:
         if path != STANDARD_INPUT and Path(path).is_dir():
-            found = sorted(str(file) for file in Path(path).rglob("*.astra") if file.is_file())
-            if not found:
+            if not (found := specs_below(path)):
                 raise Usage(f"no .astra file below {path}")
             yield from found
         else:
             yield path
+
+
+def specs_below(folder: str) -> list[str]:
+    """All `.astra` files in a folder and in those below it, sorted."""
+    return sorted(str(file) for file in Path(folder).rglob("*.astra") if file.is_file())
 
 
 def told(findings: Sequence[Diagnostic], form: str, what: str) -> int:

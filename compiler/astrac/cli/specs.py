@@ -18,6 +18,7 @@ from astrac.cli.shared import (
     report,
     shown,
     specs,
+    specs_below,
     told,
     variant,
 )
@@ -107,9 +108,7 @@ def _sorted_out(path: str, options: Namespace) -> tuple[list[str], bool]:
     if path == STANDARD_INPUT:
         return [path], False
     if Path(path).is_dir():
-        return (
-            [] if options.kind else sorted(str(file) for file in Path(path).rglob("*.astra") if file.is_file())
-        ), True
+        return ([] if options.kind else specs_below(path)), True
     if not Path(path).exists() and not path.startswith("std/"):
         raise Usage(f"cannot read {path}: no such file or directory")
     is_spec = not options.kind and path.endswith(".astra")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, diagnostic, printable, quoted
 from astrac.language import syntax
 from astrac.language.expression import Scope, Value, Word, describe, evaluate, paths, shown
-from astrac.suggest import did_you_mean
+from astrac.suggest import did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,7 +64,7 @@ def _is_estimate(path: syntax.Path) -> bool:
 def _estimate(path: syntax.Path, estimates: Mapping[str, Quantity]) -> Quantity:
     name = ".".join(step.text for step in path.names[1:])
     if name not in estimates:
-        hints = did_you_mean(name, estimates) or (f"there are {', '.join(f'`{key}`' for key in sorted(estimates))}",)
+        hints = did_you_mean(name, estimates) or listed(sorted(estimates))
         raise Diagnosed(diagnostic("AS211", f"the estimate has no {quoted(name)}", path.span, hints=hints))
     return estimates[name]
 

@@ -43,7 +43,7 @@ def _build(hint: Any, value: Any) -> Any:
 
 
 def _chosen(options: list[Any], value: Any) -> Any:
-    """Of several dataclasses the one whose `kind` admits the value's; of plain types the value's own."""
+    """Chooses of several dataclasses the one whose `kind` admits the value's, of plain types the value's own."""
     if isinstance(value, dict):
         return next(option for option in options if value["kind"] in get_args(_hints(option)["kind"]))
     return type(value)

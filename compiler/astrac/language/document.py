@@ -70,7 +70,7 @@ class Document:
         return self.origins[pointer].value
 
     def near(self, pointer: str) -> Span:
-        """As `at`; where the document has no such value, the nearest block around it, or the start of the file."""
+        """Finds what `at` does, or else the nearest block around such a value, or else the start of the file."""
         while pointer and pointer not in self.origins:
             pointer = pointer.rpartition("/")[0]
         return self.origins[pointer].value if pointer in self.origins else self.source.whole()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator as operators
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from astrac import units
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, diagnostic, quoted
@@ -43,6 +43,8 @@ _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operators.ge,
 }
 _EQUALITY: dict[str, Callable[[Any, Any], bool]] = {"==": operators.eq, "!=": operators.ne}
+
+T = TypeVar("T", Quantity, bool)
 
 Value: TypeAlias = Quantity | str | bool | Word | Values
 
@@ -165,8 +167,8 @@ def _bounded(result: Quantity, span: Span) -> Quantity:
 def _unary(node: syntax.Unary, scope: Scope) -> Value:
     value = evaluate(node.operand, scope)
     if node.operator.text == "not":
-        return not _boolean(value, node.operand, node.operator, scope)
-    quantity = _quantity(value, node.operand, node.operator, scope)
+        return not _needed(bool, value, node.operand, node.operator, scope)
+    quantity = _needed(Quantity, value, node.operand, node.operator, scope)
     return Quantity(-quantity.value, quantity.dimension)
 
 
@@ -177,10 +179,10 @@ def _chain(node: syntax.Chain, scope: Scope) -> Value:
     if operator.text in _ORDER or operator.text in _EQUALITY:
         left, right = (evaluate(operand, scope) for operand in node.operands)
         return _comparison(node, left, right, scope)
-    total = _quantity(evaluate(node.operands[0], scope), node.operands[0], operator, scope)
+    total = _needed(Quantity, evaluate(node.operands[0], scope), node.operands[0], operator, scope)
     before = node.operands[0].span
     for operator, operand in zip(node.operators, node.operands[1:], strict=True):
-        value = _quantity(evaluate(operand, scope), operand, operator, scope)
+        value = _needed(Quantity, evaluate(operand, scope), operand, operator, scope)
         total = _bounded(_arithmetic(operator, (total, before), (value, operand.span)), node.span)
         before = before.to(operand.span)
     return total
@@ -211,7 +213,7 @@ def _logical(node: syntax.Chain, scope: Scope) -> bool:
     """Left to right, and no further than needed: what stands behind may rely on what stands before."""
     decisive = node.operators[0].text == "or"
     for operand in node.operands:
-        if _boolean(evaluate(operand, scope), operand, node.operators[0], scope) == decisive:
+        if _needed(bool, evaluate(operand, scope), operand, node.operators[0], scope) == decisive:
             return decisive
     return not decisive
 
@@ -219,12 +221,12 @@ def _logical(node: syntax.Chain, scope: Scope) -> bool:
 def _comparison(node: syntax.Chain, left: Value, right: Value, scope: Scope) -> bool:
     operator = node.operators[0]
     sides = tuple(side.text if isinstance(side, Word) else side for side in (left, right))
-    if operator.text in _EQUALITY and all(isinstance(side, str) for side in sides):
-        return _EQUALITY[operator.text](*sides)
-    if operator.text in _EQUALITY and all(isinstance(side, bool) for side in sides):
-        return _EQUALITY[operator.text](*sides)
+    for plain in (str, bool):
+        if operator.text in _EQUALITY and all(isinstance(side, plain) for side in sides):
+            return _EQUALITY[operator.text](*sides)
     first, second = (
-        _quantity(side, operand, operator, scope) for side, operand in zip((left, right), node.operands, strict=True)
+        _needed(Quantity, side, operand, operator, scope)
+        for side, operand in zip((left, right), node.operands, strict=True)
     )
     if first.dimension != second.dimension:
         left_span, right_span = (operand.span for operand in node.operands)
@@ -232,22 +234,17 @@ def _comparison(node: syntax.Chain, left: Value, right: Value, scope: Scope) -> 
     return (_ORDER | _EQUALITY)[operator.text](first.value, second.value)
 
 
-def _quantity(value: Value, node: syntax.Expression, operator: syntax.Name, scope: Scope) -> Quantity:
-    if isinstance(value, Quantity):
+def _needed(kind: type[T], value: Value, node: syntax.Expression, operator: syntax.Name, scope: Scope) -> T:
+    """The value of an operand, which an operator needs to be a number or a truth value."""
+    if isinstance(value, kind):
         return value
     if isinstance(value, Word):
         raise Diagnosed(unknown_name(value, scope.known))
-    message = f"`{operator.text}` needs numbers, not {describe(value)}"
+    message = f"`{operator.text}` needs {_KINDS[kind]}, not {describe(value)}"
     raise Diagnosed(diagnostic("AS304", message, node.span))
 
 
-def _boolean(value: Value, node: syntax.Expression, operator: syntax.Name, scope: Scope) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, Word):
-        raise Diagnosed(unknown_name(value, scope.known))
-    message = f"`{operator.text}` needs `true` or `false`, not {describe(value)}"
-    raise Diagnosed(diagnostic("AS304", message, node.span))
+_KINDS: dict[type, str] = {Quantity: "numbers", bool: "`true` or `false`"}
 
 
 def unknown_name(word: Word, known: Collection[str]) -> Diagnostic:

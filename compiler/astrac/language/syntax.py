@@ -44,7 +44,7 @@ class Text(NamedTuple):
 
 
 class Boolean(NamedTuple):
-    """`true` or `false`."""
+    """One of the words `true` and `false`."""
 
     value: bool
     span: Span
@@ -58,26 +58,26 @@ class Path(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As one would write it."""
+        """The path as one would write it."""
         return ".".join(name.text for name in self.names)
 
 
 class Listing(NamedTuple):
-    """`[a, b]`."""
+    """A list of values, `[a, b]`."""
 
     values: tuple[Expression, ...]
     span: Span
 
 
 class Group(NamedTuple):
-    """`(a + b)`."""
+    """An expression in round brackets, `(a + b)`: kept, for the formatter writes them again."""
 
     inner: Expression
     span: Span
 
 
 class Unary(NamedTuple):
-    """`-a`, `not a`."""
+    """An operator before its one operand: `-a`, `not a`."""
 
     operator: Name
     operand: Expression
@@ -99,7 +99,7 @@ Expression: TypeAlias = Number | Text | Boolean | Path | Listing | Group | Unary
 
 
 class Attribute(NamedTuple):
-    """`key: value`; the key is a word, a dotted path, or one quoted name."""
+    """An item `key: value`; the key is a word, a dotted path, or one quoted name."""
 
     key: tuple[Name, ...]
     value: Expression
@@ -107,7 +107,7 @@ class Attribute(NamedTuple):
 
     @property
     def key_span(self) -> Span:
-        """Of the whole key."""
+        """The span of the whole key."""
         return self.key[0].span.to(self.key[-1].span)
 
     @property
@@ -135,7 +135,7 @@ class Block(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Of the whole block."""
+        """The span of the whole block."""
         return self.header if self.braces is None else self.header.to(self.braces)
 
     @property
@@ -145,7 +145,7 @@ class Block(NamedTuple):
 
 
 class Let(NamedTuple):
-    """`let name = value`."""
+    """A definition, `let name = value`."""
 
     name: Name
     value: Expression
@@ -153,14 +153,14 @@ class Let(NamedTuple):
 
 
 class Use(NamedTuple):
-    """`use "path"`."""
+    """A reference to another file, `use "path"`."""
 
     path: Text
     span: Span
 
 
 class Assertion(NamedTuple):
-    """`assert condition "message"`."""
+    """Something that has to hold, `assert condition "message"`."""
 
     condition: Expression
     message: Text | None
@@ -168,7 +168,7 @@ class Assertion(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """`profile name { items }`."""
+    """An overlay that `--profile` chooses, `profile name { items }`."""
 
     name: Name
     items: tuple[Item, ...]
@@ -177,7 +177,7 @@ class Profile(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """`sweep { items }`."""
+    """The lists of values that a spec is compiled for, `sweep { items }`."""
 
     items: tuple[Item, ...]
     header: Span
@@ -198,7 +198,7 @@ Item: TypeAlias = Attribute | Block | Let | Use | Assertion | Profile | Sweep | 
 
 @dataclass(frozen=True)
 class File:
-    """A parsed file."""
+    """A file that was parsed: its items in order, and its text for whatever points at it."""
 
     source: Source
     items: tuple[Item, ...]
@@ -222,7 +222,7 @@ class Variant:
         in_force: at most one block a kind.
         others: the root file's further named blocks; checked, but not part of the spec.
         assertions, where: the root file's.
-        is_spec: whether the root file is a spec (DESIGN "What is in force"); otherwise it is a library.
+        is_spec: whether the root file is a spec (grammar/README.md, "What is in force"); otherwise it is a library.
         broken: whether something of the file, or of one that it uses, did not parse.
         available: names that could be picked, by kind.
     """

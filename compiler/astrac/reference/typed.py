@@ -75,7 +75,7 @@ def _class(block: Schema, kinds: tuple[str, ...]) -> str:
 
 
 def _field(name: str, hint: str) -> str:
-    """As ruff would format it."""
+    """The line of a field, broken where ruff would break it."""
     line = f"    {name}: {hint}"
     if len(line) <= 120:
         return line

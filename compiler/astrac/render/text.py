@@ -24,7 +24,7 @@ def text(findings: Sequence[Diagnostic]) -> str:
 
 
 def coloured(findings: Sequence[Diagnostic]) -> str:
-    """The same with the colours of a terminal."""
+    """All diagnostics as in `text`, with the colours of a terminal."""
     return _all(findings, lambda word, style: f"\x1b[{_COLOURS[style]}m{word}\x1b[0m" if word else "")
 
 

@@ -34,7 +34,7 @@ class Findings:
         return len(self.all) >= MAX_FINDINGS
 
     def add(self, finding: Diagnostic) -> None:
-        """Unless it is about a name that may be defined in what did not parse."""
+        """Takes a finding, unless it is about a name that may be defined in what did not parse."""
         if not (self._broken and finding.code in _NAMES) and not self.full:
             self.all.append(finding)
             if len(self.all) == MAX_FINDINGS:
@@ -43,7 +43,7 @@ class Findings:
 
     @contextmanager
     def collected(self) -> Iterator[None]:
-        """What is raised inside is a finding, and the block ends there."""
+        """Takes what is raised inside as a finding; the block ends there."""
         try:
             yield
         except Diagnosed as error:

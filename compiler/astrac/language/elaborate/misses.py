@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic, quoted
 from astrac.language import schema, syntax
-from astrac.suggest import did_you_mean, nearest
+from astrac.suggest import did_you_mean, listed, nearest
 
 if TYPE_CHECKING:
     from astrac.language.schema import Schema
@@ -72,5 +72,4 @@ def check_name(item: syntax.Block, entry: Schema) -> None:
 
 def _listed(entry: Schema) -> tuple[str, ...]:
     kinds, keys = sorted(schema.branches(entry)), sorted(schema.keys(entry))
-    words = [f"`{kind} {{ ... }}`" for kind in kinds if kind not in keys] + [f"`{key}`" for key in keys]
-    return ("there are " + ", ".join(words),) if words else ()
+    return listed([f"{kind} {{ ... }}" for kind in kinds if kind not in keys] + keys)

@@ -9,7 +9,7 @@ from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic, quoted
 from astrac.language import syntax
 from astrac.language.document import Origin
 from astrac.language.expression import Value, Values, Word, describe, evaluate, unknown_name
-from astrac.suggest import did_you_mean
+from astrac.suggest import did_you_mean, listed
 from astrac.units import Quantity
 
 if TYPE_CHECKING:
@@ -121,13 +121,12 @@ class Reader:
         choices = self._choices(entry)
         hints = did_you_mean(word.text, (*choices, *self._lets.names))
         if "x-ref" in entry:
-            listed = ("there are " + ", ".join(f"`{choice}`" for choice in choices),) if choices else ()
             message = f"no {entry['x-ref']} is named {quoted(word.text)}"
-            return diagnostic("AS219", message, word.span, hints=hints or listed)
+            return diagnostic("AS219", message, word.span, hints=hints or listed(choices))
         if choices:
-            listed = ("the choices are " + ", ".join(f"`{choice}`" for choice in sorted(choices)),)
+            words = "the choices are " + ", ".join(f"`{choice}`" for choice in sorted(choices))
             message = f"{quoted(word.text)} is not a word that {quoted(key)} knows"
-            return diagnostic("AS405", message, word.span, hints=(*hints, *listed))
+            return diagnostic("AS405", message, word.span, hints=(*hints, words))
         if "string" in types:
             message = f"{quoted(key)} needs a text in quotes, not {describe(word)}"
             return diagnostic("AS404", message, word.span, hints=(f'write `"{word.text}"`',))

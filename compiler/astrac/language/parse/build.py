@@ -32,13 +32,13 @@ class Token:
     level: int = 0
 
     def name(self) -> syntax.Name:
-        """As a word, or as the text in the quotes."""
+        """The token as a word, or as the text in its quotes."""
         if self.type == "STRING":
             return syntax.Name(_unquoted(self.span.text), self.span, quoted=True)
         return syntax.Name(self.span.text, self.span)
 
     def text(self) -> syntax.Text:
-        """As a text in quotes."""
+        """The token as a text in quotes."""
         return syntax.Text(_unquoted(self.span.text), self.span)
 
 
@@ -59,17 +59,17 @@ class Builder:
         return items
 
     def items(self, children: list[Any]) -> tuple[syntax.Item, ...]:
-        """Without the separators."""
+        """Leaves out the separators of the items."""
         return _values(children)
 
     def attribute(self, children: list[Any]) -> syntax.Attribute:
-        """`key: value`."""
+        """Makes an attribute of `key: value`."""
         key, _, value = children
         names = (key.name(),) if isinstance(key, Token) else key.names
         return syntax.Attribute(names, value, names[0].span.to(value.span))
 
     def block(self, children: list[Any]) -> syntax.Block:
-        """`kind [name] [from base] [{ items }]`."""
+        """Makes a block of `kind [name] [from base] [{ items }]`."""
         braces, items = None, ()
         if isinstance(children[-1], Token) and children[-1].type == "RBRACE":
             *children, opening, items, closing = children
@@ -81,47 +81,47 @@ class Builder:
         return syntax.Block(kind.name(), name, base, items, header, braces)
 
     def let(self, children: list[Any]) -> syntax.Let:
-        """`let name = value`."""
+        """Makes a definition of `let name = value`."""
         word, name, _, value = children
         return syntax.Let(name.name(), value, word.span.to(value.span))
 
     def use(self, children: list[Any]) -> syntax.Use:
-        """`use "path"`."""
+        """Makes a reference to a file of `use "path"`."""
         word, path = children
         return syntax.Use(path.text(), word.span.to(path.span))
 
     def assertion(self, children: list[Any]) -> syntax.Assertion:
-        """`assert condition ["message"]`."""
+        """Makes an assertion of `assert condition ["message"]`."""
         word, condition, *message = children
         text = message[0].text() if message else None
         return syntax.Assertion(condition, text, word.span.to(children[-1].span))
 
     def profile(self, children: list[Any]) -> syntax.Profile:
-        """`profile name { items }`."""
+        """Makes an overlay of `profile name { items }`."""
         word, name, _, items, closing = children
         return syntax.Profile(name.name(), items, word.span.to(name.span), word.span.to(closing.span))
 
     def sweep(self, children: list[Any]) -> syntax.Sweep:
-        """`sweep { items }`."""
+        """Makes a sweep of `sweep { items }`."""
         word, _, items, closing = children
         return syntax.Sweep(items, word.span, word.span.to(closing.span))
 
     def broken(self, children: list[Any]) -> syntax.Broken:
-        """Stands for an item that did not parse."""
+        """Puts a mark in place of an item that did not parse."""
         return syntax.Broken(children[0].span)
 
     def chain(self, children: list[Any]) -> syntax.Chain:
-        """Operands and operators in turn."""
+        """Tells apart operands and operators, which stand in turn."""
         operands, operators = tuple(children[::2]), tuple(token.name() for token in children[1::2])
         return syntax.Chain(operands, operators, operands[0].span.to(operands[-1].span))
 
     def unary(self, children: list[Any]) -> syntax.Unary:
-        """`-a`, `not a`."""
+        """Makes one operand of `-a` or `not a`."""
         operator, operand = children
         return syntax.Unary(operator.name(), operand, operator.span.to(operand.span))
 
     def number(self, children: list[Any]) -> syntax.Number:
-        """Digits and unit apart."""
+        """Tells apart the digits of a number and its unit."""
         span = children[0].span
         match = _NUMBER.fullmatch(span.text)
         assert match is not None
@@ -131,23 +131,23 @@ class Builder:
         return syntax.Number(match[1], unit, span)
 
     def text(self, children: list[Any]) -> syntax.Text:
-        """A text in quotes."""
+        """Undoes the quotes and escapes of a text."""
         text: syntax.Text = children[0].text()
         return text
 
     def boolean(self, children: list[Any]) -> syntax.Boolean:
-        """`true` or `false`."""
+        """Makes a truth value of `true` or `false`."""
         return syntax.Boolean(children[0].type == "TRUE", children[0].span)
 
     def listing(self, children: list[Any]) -> syntax.Listing:
-        """`[a, b]`."""
+        """Makes a list of `[a, b]`."""
         return syntax.Listing(_values(children), children[0].span.to(children[-1].span))
 
     def group(self, children: list[Any]) -> syntax.Group:
-        """`(a)`."""
+        """Keeps the brackets of `(a)` as a node of their own."""
         opening, inner, closing = children
         return syntax.Group(inner, opening.span.to(closing.span))
 
     def path(self, children: list[Any]) -> syntax.Path:
-        """`a` or `a.b`."""
+        """Makes a path of the words in `a` or `a.b`."""
         return syntax.Path(tuple(token.name() for token in children[::2]), children[0].span.to(children[-1].span))

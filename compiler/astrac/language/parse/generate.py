@@ -22,7 +22,7 @@ class Unchanged:
     always_accept = ("UNEXPECTED",)
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        """The same tokens."""
+        """Passes all tokens on unchanged."""
         return stream
 
 

@@ -47,7 +47,7 @@ class Tables:
 
 @cache
 def tables() -> Tables:
-    """The shipped tables."""
+    """The tables that are shipped in grammar/astra.tables.json."""
     data = json.loads(resources.text("grammar", "astra.tables.json"))
     terminals, ignored = re.compile(data.pop("terminals")), frozenset(data.pop("ignored"))
     return Tables(terminals=terminals, ignored=ignored, **data)

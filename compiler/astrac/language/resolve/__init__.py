@@ -14,7 +14,7 @@ from astrac.language.resolve.draft import Draft
 from astrac.language.resolve.files import Files, gather
 from astrac.language.resolve.sweep import points
 from astrac.source import Source
-from astrac.suggest import did_you_mean
+from astrac.suggest import did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,11 +84,7 @@ def _profiled(draft: Draft, copier: Copier, name: str | None) -> Draft:
     profiles = {item.name.text: item for item in draft.file.items if isinstance(item, syntax.Profile)}
     if name not in profiles:
         place = Source("--profile", name).span(0, len(name))
-        hints = did_you_mean(name, profiles) or (_listed(profiles),)
+        hints = did_you_mean(name, profiles) or listed(sorted(profiles)) or ("the file has none",)
         raise Diagnosed(diagnostic("AS210", f"no profile is named {quoted(name)}", place, hints=hints))
     items = profiles[name].items
     return draft.overlaid(tuple(copier.block(item) if isinstance(item, syntax.Block) else item for item in items))
-
-
-def _listed(profiles: dict[str, syntax.Profile]) -> str:
-    return "there are " + ", ".join(f"`{name}`" for name in sorted(profiles)) if profiles else "the file has none"

@@ -60,7 +60,7 @@ class Copier:
         return block._replace(base=None, items=items)
 
     def items(self, items: tuple[syntax.Item, ...]) -> tuple[syntax.Item, ...]:
-        """The same for the blocks among items, which find their bases among their neighbours."""
+        """Carries out `from` for the blocks among items, which find their bases among their neighbours."""
         siblings = named(items)
         return tuple(self.block(item, siblings) if isinstance(item, syntax.Block) else item for item in items)
 

@@ -50,7 +50,7 @@ class Draft:
         )
 
     def overlaid(self, items: tuple[syntax.Item, ...]) -> Draft:
-        """With a profile's items laid over."""
+        """Lays a profile's items over the draft."""
         lets = {item.name.text: item for item in items if isinstance(item, syntax.Let)}
         assertions = tuple(item for item in items if isinstance(item, syntax.Assertion))
         above = tuple(item for item in items if isinstance(item, syntax.Block))
@@ -70,7 +70,7 @@ class Draft:
         return draft.assigned(attributes)
 
     def assigned(self, attributes: Iterable[syntax.Attribute]) -> Draft:
-        """With `path: value` carried out for each; lets and picks first, for paths go through what is picked.
+        """Carries out each `path: value`; lets and picks first, for paths go through what is picked.
 
         Raises:
             Diagnosed: AS211 for a path that leads nowhere, AS212 for one that is ambiguous.
