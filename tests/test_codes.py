@@ -108,10 +108,8 @@ def named_in_tests():
     return {code for path in texts for code in re.findall(r"\bAS\d{3}\b", path.read_text(encoding="utf-8"))}
 
 
-UNTESTED = {
-    "AS532", "AS615", "AS616", "AS715", "AS737", "AS755", "AS781", "AS833", "AS834", "AS836", "AS848", "AS874", "AS910",
-    "AS920", "AS921",
-}  # fmt: skip
+UNTESTED = {"AS910", "AS921"}
+"""Mistakes of ours: no input leads to them, and a test would have to break the compiler first."""
 
 
 def test_a_code_without_example_is_raised_by_a_test():
