@@ -37,7 +37,7 @@ def hand_made():
 
 def traces(job):
     """Rank -> bytes."""
-    artifacts = emit.emit(job).value.artifacts
+    artifacts = emit.emit({"astra-sim-2": job}).value.artifacts
     return {rank: b"".join(artifact.chunks()) for artifact in artifacts for rank in artifact.ranks}
 
 
@@ -71,7 +71,7 @@ def test_every_node_says_what_the_op_says(job):
 
 
 def test_sizes_are_known_before_the_bytes_are_made():
-    for artifact in emit.emit(jobs.pipeline_of_tensors()).value.artifacts:
+    for artifact in emit.emit({"astra-sim-2": jobs.pipeline_of_tensors()}).value.artifacts:
         assert artifact.size == sum(map(len, artifact.chunks()))
 
 
@@ -89,10 +89,16 @@ def test_peers_and_groups_follow_from_coordinates():
     assert [node["pg_name"] for node in trace(files[27])[1] if node["type"] == "COLL"] == ["7", "24", "24", "28", "33"]
 
 
+def of_ranks(job):
+    return [artifact for artifact in emit.emit({"astra-sim-2": job}).value.artifacts if artifact.ranks]
+
+
 def test_ranks_without_a_difference_share_one_artifact():
-    shared = [artifact for artifact in emit.emit(jobs.data_parallel(64)).value.artifacts if artifact.ranks]
+    shared = [
+        artifact for artifact in emit.emit({"astra-sim-2": jobs.data_parallel(64)}).value.artifacts if artifact.ranks
+    ]
     assert [artifact.ranks for artifact in shared] == [tuple(range(64))]
-    offload = [artifact for artifact in emit.emit(jobs.offload()).value.artifacts if artifact.ranks]
+    offload = of_ranks(jobs.offload())
     assert [artifact.ranks for artifact in offload] == [(0, 1, 2, 4, 5, 6, 7), (3,)]
 
 

@@ -28,7 +28,7 @@ SCHEMAS = {
 
 
 def written(job, folder, **rest):
-    result = emit.emit(job, **rest)
+    result = emit.emit({"astra-sim-2": job}, **rest)
     assert not result.diagnostics
     assert bundle.write(result.value, folder).ok
     return folder
@@ -141,13 +141,13 @@ def test_a_count_beyond_63_bits_is_refused():
     job = jobs.data_parallel(2)
     ops = job.programs[0].ops
     broken = replace(job, programs=(replace(job.programs[0], ops=(replace(ops[0], flops=2**63), *ops[1:])),))
-    assert [finding.code for finding in emit.emit(broken).diagnostics] == ["AS703"]
+    assert [finding.code for finding in emit.emit({"astra-sim-2": broken}).diagnostics] == ["AS703"]
 
 
 def test_a_machine_that_the_simulator_would_misread_is_our_mistake():
     job = jobs.pipeline_of_tensors()
     short = replace(job, machine=replace(job.machine, algorithms=job.machine.algorithms | {Kind.ALL_REDUCE: ("ring",)}))
-    result = emit.emit(short)
+    result = emit.emit({"astra-sim-2": short})
     assert [finding.code for finding in result.diagnostics] == ["AS911"]
     assert "`all-reduce-implementation` has 1 entry for 2 dimensions" in result.diagnostics[0].message
 
@@ -231,7 +231,7 @@ def test_the_script_for_1_0_looks_for_its_last_line(tmp_path):
     row = LayerRow("a", Work(100), Work(100), Work(100, Kind.ALL_REDUCE, 4096))
     workload = TextWorkload(Policy.DATA, (row,))
     text_job = TextJob(derive_network(machine), derive_system(machine), workload, passes=2)
-    result = emit.emit(None, text_job, cycles={"astra-sim-1": 6184})
+    result = emit.emit({"astra-sim-1": text_job}, cycles={"astra-sim-1": 6184})
     assert bundle.write(result.value, tmp_path / "out").ok
     script = tmp_path / "out" / "astra-sim-1" / "run.sh"
     assert sorted(path.name for path in script.parent.iterdir()) == [

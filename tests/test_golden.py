@@ -35,7 +35,7 @@ def content(artifact):
 def stages(variant):
     """File name -> text of everything that a person would read."""
     texts = {
-        "elaborated.json": to_json(variant.document.tree) + "\n",
+        "elaborated.json": to_json(variant.planned.document.tree) + "\n",
         "plan.txt": plan_text(replace(variant.plan, programs=ends(variant.plan.programs))),
         "estimate.json": json_text(variant.estimate.as_json()),
     }
@@ -74,7 +74,7 @@ def test_stages(path, golden):
     variants = compiled(path, smoke)
     texts = stages(variants[0])
     if len(variants) > 1:
-        entries = [Estimated(each.name, each.document.point, each.estimate, ()) for each in variants]
+        entries = [Estimated(each.name, each.planned.document.point, each.estimate, ()) for each in variants]
         texts["estimates.csv"] = estimates_csv(entries)
     if max(len(program.ops) for program in variants[0].job.programs) > NODES:
         texts = {name: text for name, text in texts.items() if name != "plan.txt" and not name.endswith(".et.txt")}

@@ -9,7 +9,7 @@ import guard_inputs
 from astrac.api import compiling, converting, guarding
 from astrac.cli import main
 from astrac.diagnostics import has_errors
-from astrac.simulators.astra_sim_2.read.folder import read
+from folders import read
 from simulator_1 import INPUTS
 
 NETWORK = "topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ 50.0, 25.0 ]\nlatency: [ 500.0, 936.25 ]\n"
@@ -317,7 +317,7 @@ def test_a_set_of_1_0_is_imported(tmp_path, network, system):
         tmp_path / "theirs", INPUTS["network"][f"{network}.json"], INPUTS["system"][f"{system}.txt"], workload
     )
     ours = built(converting.import_bundle(folder).value, tmp_path / "ours")
-    theirs, made = (converting._sides(str(side)).value.text for side in (folder, ours))
+    theirs, made = (converting._jobs(str(side)).value["astra-sim-1"] for side in (folder, ours))
     assert [(d.block, d.size, d.bytes_per_ns, d.latency) for d in made.network.dimensions] == [
         (d.block, d.size, d.bytes_per_ns, d.latency) for d in theirs.network.dimensions
     ]

@@ -9,14 +9,16 @@ from jsonschema import Draft202012Validator
 
 import guard_inputs
 from astrac import resources
-from astrac.api import bundles, guarding, kinds
+from astrac.api import guarding
 from astrac.codes import CODES
 from astrac.diagnostics import has_errors
 from astrac.render import render
+from astrac.simulators import table
+from astrac.simulators.astra_sim_1 import simulator
 from astrac.simulators.astra_sim_2.check.evidence import BACKENDS
 from astrac.simulators.astra_sim_2.transcript import from_lines
-from astrac.simulators.recognise import KINDS, recognise
-from astrac.simulators.survey import Bundle
+from astrac.simulators.protocol import FileSet
+from astrac.simulators.table import recognise
 from simulator_1 import BAD, INPUTS, bad_texts, examine
 
 SYSTEM = json.dumps(guard_inputs.SYSTEM)
@@ -77,8 +79,7 @@ def test_traces_are_known_by_name_or_content():
 
 
 def test_words_of_the_command_line():
-    assert set(kinds.KINDS) == KINDS.keys() - {"spec"}
-    assert kinds.BACKENDS == BACKENDS
+    assert table.backends() == BACKENDS
 
 
 # -- pages
@@ -170,7 +171,7 @@ def test_a_set_of_1_0_gets_what_its_parts_get(tmp_path, entry):
     for name, text in texts.items():
         (tmp_path / name).write_text(text, newline="")
     files = {kind: tmp_path / name for kind, name in zip(("workload-1", "system-1", "network-1"), names, strict=True)}
-    found = bundles.check_bundle(Bundle("astra-sim-1", tmp_path, files), {}, None)
+    found = simulator.check_set(FileSet("astra-sim-1", tmp_path, files), None)
     _, expected = examine(*texts.values())
     assert sorted((each.code, each.message) for each in found) == sorted((each.code, each.message) for each in expected)
 

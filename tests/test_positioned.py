@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from astrac.simulators.positioned import MAX_DEPTH, load_json
+from astrac.positioned import MAX_DEPTH, load_json
 from astrac.source import Source
 
 VALUES = st.recursive(

@@ -25,8 +25,8 @@ from astrac.job import (
     Send,
 )
 from astrac.simulators.astra_sim_2.read.files import of_arguments
-from astrac.simulators.astra_sim_2.read.folder import read
 from astrac.simulators.astra_sim_2.transcript import from_lines
+from folders import read
 
 NETWORK = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n"
 SYSTEM = {
@@ -41,7 +41,7 @@ SYSTEM = {
 
 
 def written(job, folder):
-    assert bundle.write(emit.emit(job).value, folder).ok
+    assert bundle.write(emit.emit({"astra-sim-2": job}).value, folder).ok
     return folder
 
 
@@ -59,7 +59,7 @@ def test_what_we_wrote_comes_back_equal(tmp_path, job):
 
 def test_copies_come_back_equal_as_well(tmp_path):
     job = jobs.data_parallel(8)
-    assert bundle.write(emit.emit(job).value, tmp_path / "out", copy=True).ok
+    assert bundle.write(emit.emit({"astra-sim-2": job}).value, tmp_path / "out", copy=True).ok
     assert read(tmp_path / "out").value == job
 
 
@@ -104,7 +104,7 @@ def foreign(folder, programs, *, network=NETWORK, system=SYSTEM, memory=None, gr
         tuple(RankClass(rank, (Box(((rank,),)),)) for rank in range(ranks)),
     )
     (folder / "traces").mkdir()
-    for artifact in emit.emit(job).value.artifacts:
+    for artifact in emit.emit({"astra-sim-2": job}).value.artifacts:
         for rank in artifact.ranks:
             (folder / "traces" / f"w.{rank}.et").write_bytes(b"".join(artifact.chunks()))
     names = {"network": "net.yml", "system": "sys", "memory": "mem.json", "groups": "g.txt"} | (names or {})

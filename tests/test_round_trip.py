@@ -23,7 +23,7 @@ from astrac.job import (
     Send,
     Store,
 )
-from astrac.simulators.astra_sim_2.read.folder import read
+from folders import read
 
 COUNTS = st.integers(0, 2**62)
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=6)
@@ -88,7 +88,7 @@ def any_op(draw, number, axes, groups, outermost):
 @given(any_job())
 @settings(max_examples=60)
 def test_what_is_written_is_what_is_read(job):
-    made = emit.emit(job)
+    made = emit.emit({"astra-sim-2": job})
     assert not made.diagnostics
     with tempfile.TemporaryDirectory() as folder:
         assert bundle.write(made.value, Path(folder) / "out").ok

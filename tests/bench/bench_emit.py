@@ -14,7 +14,7 @@ from pathlib import Path
 
 from astrac import bundle, emit
 from astrac.job import Axis, AxisGroup, Box, Collective, Compute, Job, Kind, Program, RankClass, Receive, Send
-from astrac.simulators.astra_sim_2.read.folder import read
+from folders import read
 from jobs import data_parallel, machine
 
 
@@ -66,7 +66,7 @@ def main() -> None:
         job = make()
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
-            result = emit.emit(job)
+            result = emit.emit({"astra-sim-2": job})
             emitted = time.perf_counter()
             assert result.value is not None, result.diagnostics
             written = bundle.write(result.value, Path(folder) / "out")

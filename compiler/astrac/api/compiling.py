@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from astrac.api.checking import DEFAULTS, Chain, Checked, Inputs, Options, Stop, check, read
 from astrac.api.modelling import model_of
@@ -13,26 +13,21 @@ from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
 from astrac.emit import emit
 from astrac.estimate import estimate
 from astrac.language.assess import assess
-from astrac.simulators.astra_sim_1 import check_derived
-from astrac.simulators.astra_sim_1.simulate import play
-from astrac.simulators.astra_sim_1.translate import translate
-from astrac.simulators.astra_sim_2 import simulator as simulator_2
-from astrac.simulators.results import Cause, Outcome
+from astrac.simulators.protocol import Ability, Cause, Outcome
+from astrac.simulators.table import simulators
 from astrac.source import Source
 from astrac.training.compute import cost_function
 from astrac.training.compute.profile import PHASES, missing_times, read_times
 from astrac.training.lower import lower
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from astrac.bundle import Bundle
     from astrac.estimate import Estimate
-    from astrac.job import Job
     from astrac.language.document import Document
     from astrac.models.model import Model
-    from astrac.simulators.astra_sim_1.job import TextJob
-    from astrac.simulators.results import Failure
+    from astrac.simulators.protocol import Failure, Simulator
     from astrac.spec import Spec
     from astrac.training.compute import Cost
     from astrac.training.plan import Plan
@@ -45,7 +40,8 @@ class Planned:
     """One variant of a spec, up to its estimate.
 
     Attributes:
-        document, spec, model, plan, job: what the passes made of it, one after the other.
+        document, spec, model, plan: what the passes made of it, one after the other.
+        job: for the first simulator of the table, whose time the estimate is.
         estimate: of the run.
     """
 
@@ -53,12 +49,12 @@ class Planned:
     spec: Spec
     model: Model
     plan: Plan
-    job: Job
+    job: Any
     estimate: Estimate
 
     @property
     def name(self) -> str:
-        """Of the sweep's point; empty where nothing is swept."""
+        """The name of the sweep's point; empty where nothing is swept."""
         return self.document.name
 
 
@@ -67,24 +63,34 @@ class Compiled:
     """One variant of a spec, compiled.
 
     Attributes:
-        document, spec, model, plan, job, estimate: as in Planned.
-        text_job: for ASTRA-sim 1.0, None where it cannot say the spec.
+        planned: what it was made from.
+        jobs: by the name of the simulator that runs each; one that cannot say the spec has none.
         bundle: the files, not yet written.
     """
 
-    document: Document
-    spec: Spec
-    model: Model
-    plan: Plan
-    job: Job
-    estimate: Estimate
-    text_job: TextJob | None
+    planned: Planned
+    jobs: Mapping[str, Any]
     bundle: Bundle
 
     @property
     def name(self) -> str:
-        """Of the sweep's point; empty where nothing is swept."""
-        return self.document.name
+        """The name of the sweep's point; empty where nothing is swept."""
+        return self.planned.name
+
+    @property
+    def plan(self) -> Plan:
+        """What every rank does."""
+        return self.planned.plan
+
+    @property
+    def job(self) -> Any:
+        """What the first simulator of the table runs."""
+        return self.planned.job
+
+    @property
+    def estimate(self) -> Estimate:
+        """What the run will take."""
+        return self.planned.estimate
 
 
 def plan_points(
@@ -171,28 +177,41 @@ def _planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -
     if spec is None:
         chain.note((diagnostic("AS231", "the file is a library of blocks, not a spec", document.source.whole()),))
     assert spec is not None
-    model, plan, job = _lowered(spec, document, options, inputs, chain)
-    numbers = chain.take(_estimated(job, plan, document))
-    if numbers.fails is None and any(finding.code == WAITS for finding in checked.diagnostics):
+    model = model_of(spec, document, options, inputs, chain)
+    plan = chain.take(lower(spec, model, _cost(spec, document, model, inputs, chain), document.near))
+    simulator = _estimating()
+    job = chain.take(simulator.wing.lower(plan, document.near))
+    numbers = estimate(simulator.wing.simulate(job, spec.system.backend), job, plan)
+    if numbers.failure is not None:
+        chain.note((_failure(numbers.failure, spec, document),))
+    elif any(finding.code == WAITS for finding in checked.diagnostics):
         done = {finding.labels for finding in checked.diagnostics if finding.code != WAITS}
         chain.note(finding for finding in assess(document, numbers.quantities()) if finding.labels not in done)
     return Planned(document, spec, model, plan, job, numbers)
 
 
+def _estimating() -> Simulator:
+    """The simulator whose time a spec's estimate is."""
+    return simulators(Ability.BUILD, Ability.SIMULATE)[0]
+
+
 def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Compiled:
     planned = _planned(checked, options, inputs, chain)
-    job = planned.job
-    text_job = None
-    cycles = {} if planned.estimate.fails is not None else {"astra-sim-2": planned.estimate.cycles}
-    if "astra-sim-1" in options.targets or not options.targets:
-        text_job = _text_job(planned, chain, required=bool(options.targets))
-    text_cycles = None if text_job is None else play(text_job).cycles
-    if text_cycles is not None:
-        cycles["astra-sim-1"] = text_cycles
-    wants_traces = not options.targets or "astra-sim-2" in options.targets
+    jobs: dict[str, Any] = {}
+    cycles: dict[str, int] = {}
+    for simulator in simulators(Ability.BUILD):
+        if options.targets and simulator.name not in options.targets:
+            continue
+        job, took = planned.job, None if planned.estimate.failure is not None else planned.estimate.cycles
+        if simulator != _estimating():
+            job = _job(simulator, planned, chain, required=bool(options.targets))
+            took = _cycles(simulator, job)
+        if job is not None:
+            jobs[simulator.name] = job
+        if took is not None:
+            cycles[simulator.name] = took
     emitted = emit(
-        job if wants_traces else None,
-        text_job,
+        jobs,
         estimate=planned.estimate.as_json(),
         cycles=cycles,
         inputs=inputs.digests().items(),
@@ -205,24 +224,23 @@ def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) 
             "strict": options.strict,
         },
     )
-    return Compiled(**vars(planned), text_job=text_job, bundle=chain.take(emitted))
+    return Compiled(planned, jobs, chain.take(emitted))
 
 
-def _text_job(planned: Planned, chain: Chain, *, required: bool) -> TextJob | None:
-    """The job for ASTRA-sim 1.0; that it has no words for the plan, or would not run it, matters when asked for."""
-    translated = translate(planned.plan, planned.job.machine, planned.document.near)
-    found = translated.diagnostics if translated.value is None else check_derived(translated.value)
+def _job(simulator: Simulator, planned: Planned, chain: Chain, *, required: bool) -> Any:
+    """The job of a further simulator; why there is none matters only when it was asked for."""
+    lowered = simulator.wing.lower(planned.plan, planned.document.near)
     if required:
-        chain.note(found)
-    return None if has_errors(found) else translated.value
+        chain.note(lowered.diagnostics)
+    return None if has_errors(lowered.diagnostics) else lowered.value
 
 
-def _lowered(spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain) -> tuple[Model, Plan, Job]:
-
-    model = model_of(spec, document, options, inputs, chain)
-    plan = chain.take(lower(spec, model, _cost(spec, document, model, inputs, chain), document.near))
-    job = chain.take(simulator_2.lower(plan, document.near))
-    return model, plan, job
+def _cycles(simulator: Simulator, job: Any) -> int | None:
+    """What a further simulator will report, None where nobody knows."""
+    if job is None or not simulator.can(Ability.SIMULATE):
+        return None
+    result = simulator.wing.simulate(job, None)
+    return None if result.failure is not None else result.cycles
 
 
 def _cost(spec: Spec, document: Document, model: Model, inputs: Inputs, chain: Chain) -> Cost:
@@ -245,16 +263,6 @@ def _cost(spec: Spec, document: Document, model: Model, inputs: Inputs, chain: C
     if spec.model.times_rest == "error":
         chain.note(missing_times(source, times, model.layers, PHASES if learns else PHASES[:1]))
     return cost_function(spec.hardware, times)
-
-
-def _estimated(job: Job, plan: Plan, document: Document) -> Result[Estimate]:
-    """The estimate, and whether what it needs fits into memory; a schedule of ours that does not end is our bug."""
-    result = estimate(job, plan, backend=plan.spec.system.backend)
-    assert result.value is not None
-    found = list(result.diagnostics)
-    if result.value.failure is not None:
-        found.append(_failure(result.value.failure, plan.spec, document))
-    return Result(result.value, tuple(found))
 
 
 def _failure(failure: Failure, spec: Spec, document: Document) -> Diagnostic:

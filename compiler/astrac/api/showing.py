@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from astrac.codes import CODES
 from astrac.estimate.text import brief, text
 from astrac.figures import columns, duration, share, size
-from astrac.simulators import TARGETS
+from astrac.simulators.table import named
 from astrac.training.plan import Communicate, Computation, Remote, Transfer
 
 if TYPE_CHECKING:
@@ -26,15 +26,14 @@ def announcement(compiled: Compiled, folder: str) -> str:
     """One line before anything is written: where, how many files, how many bytes."""
     files = sum(max(1, len(artifact.ranks)) for artifact in compiled.bundle.artifacts)
     stored = sum(artifact.size for artifact in compiled.bundle.artifacts)
-    return f"bundle      {folder}: {files:,} files for {compiled.job.machine.npus:,} ranks, {size(stored)}"
+    return f"bundle      {folder}: {files:,} files for {compiled.estimate.npus:,} ranks, {size(stored)}"
 
 
 def summary(compiled: Compiled, folder: str) -> str:
     """What was built, what it will take, and how to run it."""
-    built = [name for name in TARGETS if any(a.path.startswith(f"{name}/") for a in compiled.bundle.artifacts)]
     runs = [
         f"run         {variable}=PATH_OF_{variable} {shlex.quote(f'{folder}/{name}/run.sh')}"
-        for name, variable in ((name, TARGETS[name].variable) for name in built)
+        for name, variable in ((name, named(name).variable) for name in compiled.jobs)
     ]
     return "\n".join([*brief(compiled.estimate), *runs])
 

@@ -25,8 +25,8 @@ COMMANDS: dict[str, Command] = specs.COMMANDS | models.COMMANDS | inputs.COMMAND
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
-    parser = _parser()
     ours, simulators = _split(sys.argv[1:] if arguments is None else arguments)
+    parser = _parser(next((word for word in ours if word in COMMANDS), None))
     options = parser.parse_args(ours)
     options.simulator = simulators
     if options.command is None:
@@ -55,39 +55,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Our arguments, and the simulator's own options (as `--option=value`), which `estimate` takes as they are."""
+    if arguments[:1] != ["estimate"]:
+        return list(arguments), []
+    from astrac.simulators.table import simulators
+
+    known = frozenset().union(*(simulator.options for simulator in simulators()))
     ours: list[str] = []
-    simulators: list[str] = []
+    theirs: list[str] = []
     rest = iter(arguments)
     for argument in rest:
         option, mark, value = argument.partition("=")
-        if arguments[0] == "estimate" and option in SIMULATOR_OPTIONS:
-            simulators.append(argument if mark else f"{option}={next(rest, value)}")
+        if option in known:
+            theirs.append(argument if mark else f"{option}={next(rest, value)}")
         else:
             ours.append(argument)
-    return ours, simulators
+    return ours, theirs
 
 
-SIMULATOR_OPTIONS = frozenset(
-    {
-        "--network-configuration",
-        "--system-configuration",
-        "--workload-configuration",
-        "--remote-memory-configuration",
-        "--comm-group-configuration",
-        "--logging-configuration",
-        "--logging-folder",
-        "--num-queues-per-dim",
-        "--num-passes",
-        "--injection-scale",
-        "--compute-scale",
-        "--comm-scale",
-        "--rendezvous-protocol",
-    }
-)
-"""Of ASTRA-sim 2.x and 1.0."""
-
-
-def _parser() -> ArgumentParser:
+def _parser(chosen: str | None) -> ArgumentParser:
+    """All commands, and the options of the one that is chosen: those of the others are not asked for."""
     parser = argparse.ArgumentParser(
         prog="astrac",
         description="Compiles .astra specs into ASTRA-sim bundles, with an estimate that equals the simulator's.",
@@ -102,5 +88,6 @@ def _parser() -> ArgumentParser:
             description=command.summary[0].upper() + command.summary[1:] + ".",
             epilog=f"example: {command.example}",
         )
-        command.declare(sub)
+        if name == chosen:
+            command.declare(sub)
     return parser

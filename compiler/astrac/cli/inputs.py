@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def _declare_fix(parser: ArgumentParser) -> None:
-    from astrac.api import kinds
+    from astrac.simulators.table import words
 
     parser.add_argument("files", nargs="+", metavar="FILE", help="text files of ASTRA-sim's")
-    parser.add_argument("--kind", choices=kinds.KINDS, help="what the files are (default: what is in them tells)")
+    parser.add_argument("--kind", choices=words(), help="what the files are (default: what is in them tells)")
     parser.add_argument("--diff", action="store_true", help="show what would change and write nothing; status 1 if any")
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def _declare_check(parser: ArgumentParser) -> None:
-    from astrac.api import kinds
+    from astrac.simulators.table import backends, words
 
     parser.add_argument(
         "files",
@@ -46,8 +46,8 @@ def _declare_check(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="specs, ASTRA-sim's own files, traces, folders of any of them, or - for a spec on standard input",
     )
-    parser.add_argument("--kind", choices=kinds.KINDS, help="what the files are (default: what is in them tells)")
-    parser.add_argument("--backend", choices=kinds.BACKENDS, help="that ASTRA-sim's files are for")
+    parser.add_argument("--kind", choices=words(), help="what the files are (default: what is in them tells)")
+    parser.add_argument("--backend", choices=backends(), help="that ASTRA-sim's files are for")
     parser.add_argument(
         "--inputs", action="store_true", help="pass over files that are not ASTRA-sim's (for hooks that get all files)"
     )
@@ -119,13 +119,13 @@ def _sorted_out(path: str, options: Namespace) -> tuple[list[str], bool]:
 
 
 def _declare_build(parser: ArgumentParser) -> None:
-    from astrac.simulators import TARGETS
+    from astrac.simulators.table import targets
 
     parser.add_argument("spec", metavar="SPEC", help="a .astra spec, or - for standard input")
     parser.add_argument("-o", "--output", metavar="DIR", help="the bundle's folder (default: out/NAME)")
     parser.add_argument(
         "--target",
-        choices=sorted(TARGETS),
+        choices=targets(),
         action="append",
         default=[],
         help="only this simulator (default: all that can)",
@@ -202,6 +202,8 @@ def _compiled(path: str, options: checking.Options) -> tuple[Result[Compiled], .
 
 
 def _declare_estimate(parser: ArgumentParser) -> None:
+    from astrac.simulators.table import backends
+
     parser.add_argument(
         "paths",
         nargs="*",
@@ -209,7 +211,7 @@ def _declare_estimate(parser: ArgumentParser) -> None:
         help="specs (- for standard input), or folders with a bundle, ours or anybody's; or, instead, ASTRA-sim's own "
         "options: --network-configuration F --system-configuration F --workload-configuration PREFIX ...",
     )
-    parser.add_argument("--backend", choices=("congestion_unaware", "congestion_aware"), help="of ASTRA-sim 2.x")
+    parser.add_argument("--backend", choices=backends(simulated=True), help="of ASTRA-sim 2.x")
     declare_variant(parser)
     declare_format(parser, "text", "json", "csv")
 

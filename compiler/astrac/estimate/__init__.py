@@ -1,58 +1,53 @@
 """Job -> Estimate: what ASTRA-sim will report, and where the time goes.
 
-Cycles come from the player, to the nanosecond. Everything else is read off the nodes of one representative of each
+Cycles come from the simulation, to the nanosecond. Everything else is read off the nodes of one representative of each
 class of ranks, or, for memory and model FLOPs, off the Plan that the Job was made from.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from astrac.diagnostics import Result
-from astrac.estimate.breakdown import breakdown
+from astrac.estimate.breakdown import breakdown, whole
 from astrac.estimate.model import AxisTraffic, ClassOfRanks, Estimate, LayerTime, Throughput, failed
 from astrac.estimate.path import critical_path
-from astrac.estimate.text_job import estimate_text
 from astrac.estimate.traffic import layers, traffic
-from astrac.simulators.astra_sim_2.simulate import BACKENDS
+from astrac.job import Job
 from astrac.training.strategies.placement import npus
 
 if TYPE_CHECKING:
-    from astrac.job import Job
+    from astrac.simulators.protocol import SimulationResult
     from astrac.training.plan import Plan
 
-__all__ = ["AxisTraffic", "ClassOfRanks", "Estimate", "LayerTime", "Throughput", "estimate", "estimate_text", "failed"]
+__all__ = ["AxisTraffic", "ClassOfRanks", "Estimate", "LayerTime", "Throughput", "estimate", "failed"]
 
 
-def estimate(job: Job, plan: Plan | None = None, *, backend: str = "congestion_unaware") -> Result[Estimate]:
-    """What a run of the job will take.
+def estimate(result: SimulationResult, job: Any = None, plan: Plan | None = None) -> Estimate:
+    """What a run takes, and where the time goes.
 
     Args:
-        job: of our own or read from any folder.
+        result: of the simulation.
+        job: what was simulated; where its nodes are not known, all that is known of ranks is how long they compute.
         plan: that the job was made from; without one, memory, throughput and the names of axes are unknown.
-        backend: a key of `astra_sim_2.simulate.BACKENDS`.
     """
-    playback = BACKENDS[backend](job, trace=True)
-    steps = 1 if plan is None or plan.spec.training is None else plan.spec.training.steps
-    classes = tuple(breakdown(job, played, plan) for played in playback.classes)
-    slowest = max(playback.classes, key=lambda played: played.cycles, default=None)
-    return Result(
-        Estimate(
-            cycles=playback.cycles,
-            steps=steps,
-            npus=job.machine.npus,
-            runs=playback.runs(),
-            failure=playback.failure,
-            doubt=playback.doubt,
-            classes=classes,
-            traffic=() if slowest is None else traffic(job, slowest, plan),
-            layers=() if slowest is None else layers(job, slowest, plan),
-            path=() if slowest is None else critical_path(job, playback, plan),
-            memory=None
-            if plan is None
-            else max((program.memory for program in plan.programs), key=lambda need: need.total),
-            throughput=_throughput(plan, playback.cycles, steps),
-        )
+    steps = result.steps if plan is None or plan.spec.training is None else plan.spec.training.steps
+    slowest = max(result.classes, key=lambda ranks: ranks.cycles, default=None)
+    nodes = job if isinstance(job, Job) else None
+    return Estimate(
+        cycles=result.cycles,
+        steps=steps,
+        npus=result.npus,
+        runs=result.runs(),
+        failure=result.failure,
+        doubt=result.doubt,
+        classes=tuple(whole(ranks) if nodes is None else breakdown(nodes, ranks, plan) for ranks in result.classes),
+        traffic=() if nodes is None or slowest is None else traffic(nodes, slowest, plan),
+        layers=() if nodes is None or slowest is None else layers(nodes, slowest, plan),
+        path=() if nodes is None or slowest is None else critical_path(nodes, result, plan),
+        memory=None
+        if plan is None
+        else max((program.memory for program in plan.programs), key=lambda need: need.total),
+        throughput=_throughput(plan, result.cycles, steps),
     )
 
 

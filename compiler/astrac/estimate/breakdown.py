@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from astrac.job import Job, Op
-    from astrac.simulators.results import RankResult
+    from astrac.simulators.protocol import RankResult
     from astrac.training.plan import Plan
 
 _COMPUTE, _COMMUNICATION, _MEMORY, _HOST = range(4)
@@ -38,6 +38,11 @@ def breakdown(job: Job, played: RankResult, plan: Plan | None) -> ClassOfRanks:
         host=shares[_HOST],
         bubble=played.cycles - sum(shares),
     )
+
+
+def whole(ranks: RankResult) -> ClassOfRanks:
+    """Ranks of which nothing is known but how long they compute: the rest is exposed communication."""
+    return ClassOfRanks("all ranks", ranks.ranks, ranks.rank, ranks.cycles, ranks.device, ranks.exposed, 0, 0, 0)
 
 
 def _kind(op: Op) -> int | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from astrac.units import Quantity, dimension
 
 if TYPE_CHECKING:
-    from astrac.simulators.results import Failure, Run
+    from astrac.simulators.protocol import Failure, Run
     from astrac.training.plan import MemoryFootprint
 
 

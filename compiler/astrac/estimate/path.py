@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from astrac.job import Job, Op
-    from astrac.simulators.results import RankResult, SimulationResult
+    from astrac.simulators.protocol import RankResult, SimulationResult
     from astrac.training.plan import Plan, Step
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from astrac.estimate.model import MEMORY_TERMS, LayerTime
 from astrac.figures import amount, columns, duration, rate, share, size
-from astrac.simulators.results import Outcome
+from astrac.simulators.protocol import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from astrac.job import Dimension, Group, Job, Op
-    from astrac.simulators.results import RankResult
+    from astrac.simulators.protocol import RankResult
     from astrac.training.plan import Plan
 
 

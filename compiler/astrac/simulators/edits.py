@@ -9,31 +9,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from astrac.conform import load
 from astrac.diagnostics import Diagnosed
-from astrac.simulators.conform import load
-from astrac.simulators.positioned import child
+from astrac.positioned import child
+from astrac.simulators.rows import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from astrac.simulators.positioned import Tree
+    from astrac.positioned import Tree
     from astrac.source import Source
-
-
-class Edit(NamedTuple):
-    """Characters `start` to `end` become `text`."""
-
-    start: int
-    end: int
-    text: str
-
-
-def apply(text: str, edits: Iterable[Edit]) -> str:
-    """A text after its edits; of two of one place the later one knows more, and counts."""
-    last = {(edit.start, edit.end): edit for edit in edits}
-    for edit in sorted(last.values(), reverse=True):
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text
 
 
 def same(word: str, known: Iterable[str]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -97,12 +98,19 @@ class SimulationResult:
         classes: of ranks, by lowest rank; () when the run fails.
         failure: why the simulator would crash, hang or half-finish, or that nobody knows; None when it would not.
         doubt: why the figures may differ from the simulator's; None when they cannot.
+        steps: training steps, as far as the job says.
     """
 
     axes: tuple[Axis, ...]
     classes: tuple[RankResult, ...] = ()
     failure: Failure | None = None
     doubt: str | None = None
+    steps: int = 1
+
+    @property
+    def npus(self) -> int:
+        """The number of ranks."""
+        return prod(axis.size for axis in self.axes)
 
     @property
     def outcome(self) -> Outcome:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed, Label, diagnostic
-from astrac.simulators.positioned import Tree, child, load_json
+from astrac.positioned import Tree, child, load_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

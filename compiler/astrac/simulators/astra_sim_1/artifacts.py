@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from astrac.bundle import Artifact
     from astrac.simulators.astra_sim_1.job import TextJob
 
-_FOLDER = "astra-sim-1"
-
 _DEFAULTS = {"--compute-scale": 1, "--comm-scale": 1, "--injection-scale": 1, "--num-queues-per-dim": 1}
 """Left out when they say nothing new."""
 
@@ -23,8 +21,8 @@ def artifacts(job: TextJob, cycles: int | None) -> tuple[Artifact, ...]:
     """network.json, system.txt, workload.txt, run.sh."""
     script = templates.render("astra_sim_1", "run.sh", arguments=command(job), cycles=cycles)
     return (
-        *(text_artifact(f"{_FOLDER}/{name}", text) for name, text in render(job).items()),
-        text_artifact(f"{_FOLDER}/run.sh", script, executable=True),
+        *(text_artifact(name, text) for name, text in render(job).items()),
+        text_artifact("run.sh", script, executable=True),
     )
 
 

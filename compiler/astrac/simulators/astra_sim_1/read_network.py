@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnostic, Label, Result, diagnostic, has_errors
+from astrac.positioned import Tree, child, load_json
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.check_files import check_network
 from astrac.simulators.astra_sim_1.job import TextDimension, TextNetwork
-from astrac.simulators.positioned import Tree, child, load_json
 from astrac.suggest import did_you_mean, nearest
 
 if TYPE_CHECKING:

@@ -7,35 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed
 from astrac.job import IMPLEMENTED
+from astrac.positioned import child
 from astrac.simulators.astra_sim_2 import keys
-from astrac.simulators.edits import Edit, of_document, same
-from astrac.simulators.positioned import child
+from astrac.simulators.edits import of_document, same
+from astrac.simulators.rows import Edit
 from astrac.simulators.trees import json_tree, yaml_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from astrac.simulators.positioned import Tree
+    from astrac.positioned import Tree
     from astrac.source import Source
 
 ALGORITHMS = ("ring", "oneRing", "direct", "oneDirect", "halvingDoubling", "oneHalvingDoubling", "doubleBinaryTree")
 
 
-def fix(kind: str, source: Source, beside: Mapping[str, Sequence[Path]]) -> Iterator[Edit]:
+def fix(kind: str, source: Source, beside: Callable[[], Mapping[str, Sequence[Path]]]) -> Iterator[Edit]:
     """The edits of a text.
 
     Args:
         kind: of `kinds.KINDS`.
         source: the text.
-        beside: files of the same folder by kind; lists of a system file get as long as its only network has dimensions.
+        beside: looks for files of the same folder; lists of a system file get as long as its only network is.
     """
     if kind == "network":
         return of_document(source, "network", yaml_tree)
     if kind in {"memory", "groups"}:
         return of_document(source, "memory" if kind == "memory" else "comm_groups", json_tree)
     if kind == "system":
-        dimensions = _dimensions(beside.get("network", ()))
+        dimensions = _dimensions(beside().get("network", ()))
         return of_document(
             source,
             "system",
@@ -48,13 +49,13 @@ def fix(kind: str, source: Source, beside: Mapping[str, Sequence[Path]]) -> Iter
 
 def _dimensions(networks: Sequence[Path]) -> int | None:
     """How many dimensions a network has; None without exactly one."""
-    from astrac.simulators.astra_sim_2.read import load  # noqa: PLC0415 - needs protobuf
+    from astrac.simulators.astra_sim_2.kinds import KINDS  # noqa: PLC0415
     from astrac.simulators.astra_sim_2.read.documents import read_network  # noqa: PLC0415
 
     if len(networks) != 1:
         return None
     try:
-        found = read_network(yaml_tree(load.text(networks[0], "network"))).value
+        found = read_network(yaml_tree(KINDS["network"].text(networks[0]))).value
     except Diagnosed:
         return None
     return None if found is None else len(found)

@@ -7,19 +7,21 @@ Each function imports what it needs: a check of one text shall not pay for proto
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed, Result, has_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from astrac.bundle import Artifact
     from astrac.diagnostics import Diagnostic
     from astrac.job import Job
     from astrac.simulators.astra_sim_2.read.files import Files
-    from astrac.simulators.edits import Edit
+    from astrac.simulators.results import SimulationResult
+    from astrac.simulators.rows import Edit, FileSet
     from astrac.source import Source, Span
     from astrac.training.plan import Plan
 
@@ -27,38 +29,31 @@ if TYPE_CHECKING:
 # -- checks
 
 
-def check_file(kind: str, source: Source, backend: str) -> tuple[Diagnostic, ...]:
-    """What is wrong with one text by itself."""
+def check_file(kind: str, source: Source, data: bytes, backend: str | None) -> tuple[Diagnostic, ...]:
+    """What is wrong with one file by itself; the name of a trace tells its rank."""
+    if kind == "trace":
+        return _check_trace(source, data)
+    from astrac.simulators.astra_sim_2.check.evidence import BACKENDS
     from astrac.simulators.astra_sim_2.check.files import check_file as check
 
-    return check(source, kind, backend)
+    return check(source, kind, backend or BACKENDS[0])
 
 
-def check_trace(data: bytes, rank: int | None, source: Source) -> tuple[Diagnostic, ...]:
-    """What is wrong with one trace by itself; its name tells the `rank`, None when it does not."""
+def _check_trace(source: Source, data: bytes) -> tuple[Diagnostic, ...]:
     from astrac.simulators.astra_sim_2.check.evidence import Evidence
-    from astrac.simulators.astra_sim_2.check.job import check_trace as check
+    from astrac.simulators.astra_sim_2.check.job import check_trace
     from astrac.simulators.astra_sim_2.read.single_trace import read_single
 
-    job, found = read_single(data, rank, source)
-    return found if job is None else (*found, *check(Evidence(job, {}, lambda _: source.name)))
+    match = re.fullmatch(r"(?s:.+)\.(0|[1-9]\d*)\.et", source.name, re.ASCII)
+    job, found = read_single(data, int(match[1]) if match else None, source)
+    return found if job is None else (*found, *check_trace(Evidence(job, {}, lambda _: source.name)))
 
 
-def check_set(
-    files: Mapping[str, Path], folder: Path, ranks: Sequence[int], backend: str | None, *, ours: bool = False
-) -> Iterator[Diagnostic]:
-    """All that is wrong with files that run together, on a backend or on the first.
-
-    Args:
-        files: by kind; of the traces the prefix.
-        folder: that holds them.
-        ranks: that there are traces of.
-        backend: of `check.evidence.BACKENDS`.
-        ours: whether a manifest of ours names them.
-    """
+def check_set(found: FileSet, backend: str | None) -> Iterator[Diagnostic]:
+    """All that is wrong with files that run together, on a backend or on the first."""
     from astrac.simulators.astra_sim_2.check.bundle import check_bundle
 
-    return check_bundle(files, folder, ranks, backend, ours=ours)
+    return check_bundle(found, backend)
 
 
 def set_apart(files: dict[str, list[Path]]) -> None:
@@ -68,8 +63,8 @@ def set_apart(files: dict[str, list[Path]]) -> None:
     take_out(files)
 
 
-def fix(kind: str, source: Source, beside: Mapping[str, Sequence[Path]]) -> Iterator[Edit]:
-    """Edits of a text that have one right answer; `beside` has the files of the same folder, by kind."""
+def fix(kind: str, source: Source, beside: Callable[[], Mapping[str, Sequence[Path]]]) -> Iterator[Edit]:
+    """Edits of a text that have one right answer; `beside` looks for files of the same folder, by kind."""
     from astrac.simulators.astra_sim_2.fix import fix as edits
 
     return edits(kind, source, beside)
@@ -120,31 +115,27 @@ def describe(job: Job) -> dict[str, Any]:
     return names(job)
 
 
-# -- files become a Job
+# -- files become a Job, whose time is known
 
 
-def read(files: Mapping[str, Path], folder: Path, *, ours: bool = False) -> Result[Job]:
-    """The Job of files that belong together.
-
-    Args:
-        files: by kind; of the traces the prefix.
-        folder: out of which no file may lead.
-        ours: whether a manifest of ours names them.
+def read(found: FileSet) -> Result[Job]:
+    """The Job of files that run together.
 
     Returns:
-        The Job, with errors where the simulator runs something else than the files say; without it AS700 to AS709,
-        AS714, AS715, AS720.
+        The Job, with errors where the simulator runs something else than the files say. Axes and groups have our names
+        where a manifest of ours says them and the files agree; otherwise axes are `dim0`, `dim1`, ..., groups are the
+        group file's, and messages go along `rank`. Without a Job: AS700 to AS709, AS714, AS715, AS720.
     """
-    from astrac.simulators.astra_sim_2.read.files import of_kinds, of_manifest
+    from astrac.simulators.astra_sim_2.read.files import of_set
 
-    return _examined(lambda: (of_manifest(folder) if ours else None) or of_kinds(files, folder))
+    return _examined(lambda: of_set(found))
 
 
-def of_arguments(arguments: Iterable[str], folder: Path) -> Result[Job]:
-    """The Job of the files that ASTRA-sim's own options name, relative to a folder."""
-    from astrac.simulators.astra_sim_2.read.files import of_arguments as named
+def of_arguments(arguments: Sequence[str]) -> Result[Job]:
+    """The Job of the files that ASTRA-sim's own options name."""
+    from astrac.simulators.astra_sim_2.read.files import of_arguments as files_of
 
-    return _examined(lambda: named(arguments, folder))
+    return _examined(lambda: files_of(arguments, Path()))
 
 
 def _examined(locate: Callable[[], Files]) -> Result[Job]:
@@ -157,6 +148,36 @@ def _examined(locate: Callable[[], Files]) -> Result[Job]:
     return Result(None if reading.unmodelled else reading.job, (*reading.diagnostics, *reading.unmodelled.values()))
 
 
+def judge(job: Job) -> tuple[Diagnostic, ...]:
+    """Nothing: what a Job does wrong shows when it is simulated."""
+    del job
+    return ()
+
+
+def simulate(job: Job, backend: str | None) -> SimulationResult:
+    """What a run reports, with the times of every node of a rank of each class."""
+    from astrac.simulators.astra_sim_2.simulate import BACKENDS
+
+    return BACKENDS[backend or next(iter(BACKENDS))](job, trace=True)
+
+
+# -- traces as text
+
+
+def decode(data: bytes, form: str) -> Iterator[str]:
+    """The lines of a trace: `text` for people, `jsonl` to be encoded again; raises Diagnosed."""
+    from astrac.simulators.astra_sim_2 import transcript
+
+    return transcript.to_text(data) if form == "text" else transcript.to_lines(data)
+
+
+def encode(lines: Iterator[str]) -> bytes:
+    """The trace that lines of JSON describe; raises Diagnosed."""
+    from astrac.simulators.astra_sim_2 import transcript
+
+    return b"".join(transcript.from_lines(lines))
+
+
 # -- Jobs compared, and made specs
 
 
@@ -167,21 +188,25 @@ def differences(one: Job, other: Job) -> tuple[str, ...]:
     return found(one, other)
 
 
-def to_spec(job: Job, origin: str) -> Result[str]:
-    """A spec that builds the same network, system and memory; AS876 for what it leaves out, AS788 without it."""
-    from astrac.simulators.astra_sim_2.to_spec import to_spec as spec
+def to_spec(found: FileSet, origin: str) -> Result[str]:
+    """A spec that builds the same network, system and memory; AS876 for what it leaves out, AS788 without it.
 
-    return spec(job.machine, job, origin)
-
-
-def machine_to_spec(files: Mapping[str, Path], folder: Path, origin: str) -> Result[str]:
-    """The same of files without traces: the machine alone."""
-    from astrac.simulators.astra_sim_2.read.files import of_kinds
+    Without traces the machine alone is imported.
+    """
+    from astrac.simulators.astra_sim_2.read.files import of_set
     from astrac.simulators.astra_sim_2.read.reading import examine
     from astrac.simulators.astra_sim_2.to_spec import to_spec as spec
 
-    reading = examine(of_kinds({**files, "trace": folder / "trace"}, folder))
-    found = tuple(finding for finding in reading.diagnostics if finding.code != "AS709")
-    if reading.machine is None or has_errors(found) or reading.unmodelled:
-        return Result(None, found or tuple(reading.unmodelled.values()))
-    return spec(reading.machine, None, origin)
+    traces = "trace" in found.files
+    try:
+        files = found if traces else found._replace(files={**found.files, "trace": found.folder / "trace"})
+        reading = examine(of_set(files))
+    except Diagnosed as stop:
+        return Result(None, (stop.diagnostic,))
+    wrong = tuple(finding for finding in reading.diagnostics if traces or finding.code != "AS709")
+    missing = reading.machine is None or (traces and reading.job is None)
+    if missing or has_errors(wrong) or reading.unmodelled:
+        return Result(None, wrong or tuple(reading.unmodelled.values()))
+    assert reading.machine is not None
+    made = spec(reading.machine, reading.job if traces else None, origin)
+    return Result(made.value, (*wrong, *made.diagnostics))

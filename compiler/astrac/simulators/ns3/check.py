@@ -8,25 +8,24 @@ from astrac.diagnostics import Diagnosed
 from astrac.job import Dimension
 from astrac.simulators.astra_sim_2.check.bundle import check_reading
 from astrac.simulators.astra_sim_2.read.files import of_kinds
-from astrac.simulators.astra_sim_2.read.load import text
 from astrac.simulators.astra_sim_2.read.reading import examine
 from astrac.simulators.ns3.config import read_config
+from astrac.simulators.ns3.kinds import KINDS
 from astrac.simulators.ns3.logical import read_logical
 from astrac.simulators.ns3.topology import read_topology
 from astrac.simulators.ns3.whole import check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
+    from astrac.simulators.rows import FileSet
 
 
-def check_bundle(files: Mapping[str, Path], folder: Path, ranks: Sequence[int]) -> Iterator[Diagnostic]:
-    """All that is wrong with the files of one run; arguments as of `simulator.check_set`."""
-    kinds = ("ns3-logical", "ns3-topology", "ns3-config")
+def check_bundle(found: FileSet) -> Iterator[Diagnostic]:
+    """All that is wrong with the files of one run."""
     try:
-        texts = {kind: text(files[kind], kind, folder) for kind in kinds if kind in files}
+        texts = {kind: row.text(found.files[kind], found.folder) for kind, row in KINDS.items() if kind in found.files}
     except Diagnosed as stop:
         yield stop.diagnostic
         return
@@ -45,5 +44,5 @@ def check_bundle(files: Mapping[str, Path], folder: Path, ranks: Sequence[int]) 
     )
     if logical.value is not None:
         dimensions = tuple(Dimension("Switch", size, 1.0, 1.0) for size in logical.value)
-        roles = of_kinds({**files, "network": files["ns3-logical"]}, folder)
-        yield from check_reading(examine(roles, dimensions), ranks, "ns3")
+        roles = of_kinds({**found.files, "network": found.files["ns3-logical"]}, found.folder)
+        yield from check_reading(examine(roles, dimensions), found.ranks, "ns3")

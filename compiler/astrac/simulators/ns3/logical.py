@@ -6,12 +6,12 @@ import re
 from math import prod
 from typing import TYPE_CHECKING
 
+from astrac import conform
 from astrac.diagnostics import Diagnosed, Result, diagnostic
-from astrac.simulators import conform
 from astrac.simulators.trees import json_tree
 
 if TYPE_CHECKING:
-    from astrac.simulators.positioned import Tree
+    from astrac.positioned import Tree
     from astrac.source import Source
 
 MAX_NPUS = 1 << 31

@@ -7,15 +7,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from astrac.diagnostics import Diagnostic
-    from astrac.simulators.edits import Edit
+    from astrac.simulators.rows import Edit, FileSet
     from astrac.source import Source
 
 
-def check_file(kind: str, source: Source, _backend: str) -> tuple[Diagnostic, ...]:
+def check_file(kind: str, source: Source, _data: bytes, _backend: str | None) -> tuple[Diagnostic, ...]:
     """What is wrong with one text by itself."""
     from astrac.simulators.ns3 import check_whole, read_config, read_logical, read_topology
 
@@ -27,17 +27,11 @@ def check_file(kind: str, source: Source, _backend: str) -> tuple[Diagnostic, ..
     return (*topology.diagnostics, *check_whole(None, None, topology.value, None))
 
 
-def check_set(files: Mapping[str, Path], folder: Path, ranks: Sequence[int]) -> Iterator[Diagnostic]:
-    """All that is wrong with files that run together.
-
-    Args:
-        files: by kind; of the traces the prefix.
-        folder: that holds them.
-        ranks: that there are traces of.
-    """
+def check_set(found: FileSet, _backend: str | None) -> Iterator[Diagnostic]:
+    """All that is wrong with files that run together."""
     from astrac.simulators.ns3.check import check_bundle
 
-    return check_bundle(files, folder, ranks)
+    return check_bundle(found)
 
 
 def set_apart(files: dict[str, list[Path]]) -> None:
@@ -45,7 +39,7 @@ def set_apart(files: dict[str, list[Path]]) -> None:
     del files
 
 
-def fix(kind: str, source: Source, _beside: Mapping[str, Sequence[Path]]) -> Iterator[Edit]:
+def fix(kind: str, source: Source, _beside: Callable[[], Mapping[str, Sequence[Path]]]) -> Iterator[Edit]:
     """Edits of a logical topology that have one right answer; other texts have none."""
     from astrac.simulators.edits import of_document
     from astrac.simulators.trees import json_tree

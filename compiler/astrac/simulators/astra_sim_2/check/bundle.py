@@ -14,36 +14,31 @@ from astrac.simulators.astra_sim_2.check.job import check_algorithm, check_job
 from astrac.simulators.astra_sim_2.read import load
 from astrac.simulators.astra_sim_2.read.assemble import assemble
 from astrac.simulators.astra_sim_2.read.documents import CUSTOM_KEYS
-from astrac.simulators.astra_sim_2.read.files import Files, of_kinds, of_manifest
+from astrac.simulators.astra_sim_2.read.files import Files, of_set
 from astrac.simulators.astra_sim_2.read.reading import examine
 from astrac.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
     from astrac.simulators.astra_sim_2.check.custom import Custom
     from astrac.simulators.astra_sim_2.read.reading import Reading
+    from astrac.simulators.rows import FileSet
 
 
-def check_bundle(
-    files: Mapping[str, Path], folder: Path, ranks: Sequence[int], backend: str | None, *, ours: bool = False
-) -> Iterator[Diagnostic]:
+def check_bundle(found: FileSet, backend: str | None) -> Iterator[Diagnostic]:
     """All that is wrong with a bundle.
 
     Args:
-        files: by kind; of the traces the prefix.
-        folder: that holds them.
-        ranks: that there are traces of.
+        found: its files.
         backend: of BACKENDS, None for the first.
-        ours: whether a manifest of ours names them.
     """
     try:
-        roles = (of_manifest(folder) if ours else None) or of_kinds(files, folder)
+        roles = of_set(found)
     except Diagnosed as stop:
         yield stop.diagnostic
         return
-    yield from check_reading(examine(roles), ranks, backend or BACKENDS[0])
+    yield from check_reading(examine(roles), found.ranks, backend or BACKENDS[0])
 
 
 def check_reading(reading: Reading, ranks: Sequence[int], backend: str) -> Iterator[Diagnostic]:

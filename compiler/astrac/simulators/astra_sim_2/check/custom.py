@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from astrac import conform
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.job import AxisGroup, Collective
-from astrac.simulators import conform
+from astrac.positioned import child
 from astrac.simulators.astra_sim_2 import keys
-from astrac.simulators.astra_sim_2.read.load import text
-from astrac.simulators.positioned import child
+from astrac.simulators.astra_sim_2.kinds import KINDS
 from astrac.simulators.trees import yaml_tree
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Group, Job
-    from astrac.simulators.positioned import Tree
+    from astrac.positioned import Tree
     from astrac.source import Source, Span
 
 TABLE = "per-node-custom-implementation"
@@ -72,7 +72,7 @@ def named(system: Tree, path: Path) -> tuple[list[Custom], list[Diagnostic]]:
             diagnostics.append(diagnostic("AS785", f"`{table}` is not there", system.at(f"/{TABLE}")))
         else:
             try:
-                entries, wrong = read_table(text(here, "custom-table"))
+                entries, wrong = read_table(KINDS["custom-table"].text(here))
                 found += entries
                 diagnostics += wrong
             except Diagnosed as stop:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from astrac.job import Job, Op, Program
-    from astrac.simulators.positioned import Tree
+    from astrac.positioned import Tree
     from astrac.source import Span
 
 BACKENDS = ("congestion_unaware", "congestion_aware", "ns3")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from astrac.conform import unread
 from astrac.diagnostics import Diagnosed, Label, diagnostic
 from astrac.job import Kind, MemoryType
+from astrac.positioned import child
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.check import custom
-from astrac.simulators.astra_sim_2.read.documents import old_keys, read_groups, read_machine, read_memory, read_network
-from astrac.simulators.conform import unread
-from astrac.simulators.positioned import child
+from astrac.simulators.astra_sim_2.read.documents import old_key, read_groups, read_machine, read_memory, read_network
 from astrac.simulators.trees import json_tree, yaml_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from astrac.diagnostics import Diagnostic, Result
-    from astrac.simulators.positioned import Tree
+    from astrac.positioned import Tree
     from astrac.source import Source
 
 ANY_NPUS = 1 << 31
@@ -54,7 +54,7 @@ def advice(tree: Tree, kind: str, npus: int | None = None) -> tuple[Diagnostic, 
 
 
 def _about_network(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
-    return iter(()) if old_keys(tree) else unread(tree, "network")
+    return iter(()) if old_key(tree) else unread(tree, "network")
 
 
 def _about_system(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:

@@ -5,22 +5,23 @@ Strict: what the simulator refuses, crashes on, or reads as something else is a 
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from astrac import conform
 from astrac.diagnostics import Label, Result, diagnostic
 from astrac.job import Dimension, ListedGroup, Machine, MemoryType, RemoteMemory
-from astrac.simulators import conform
-from astrac.simulators.astra_sim_1 import keys as keys_1
+from astrac.positioned import child
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.read import nearest
-from astrac.simulators.positioned import child
+from astrac.simulators.table import rivals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
-    from astrac.simulators.positioned import Tree
+    from astrac.positioned import Tree
 
 CUSTOM_KEYS = (
     "per-node-custom-implementation",
@@ -38,10 +39,10 @@ UNMODELLED: dict[str, object] = {
 
 def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
     """The dimensions of a network.yml, innermost first; without them AS702 and AS704."""
-    old = old_keys(tree)
-    if old:
+    old = old_key(tree)
+    if old is not None:
         message = "these are keys of ASTRA-sim 1.0: 2.x reads `topology`, `npus_count`, `bandwidth` and `latency`"
-        return Result(None, (diagnostic("AS704", message, tree.key(child("", old[0]))),))
+        return Result(None, (diagnostic("AS704", message, tree.key(child("", old))),))
     findings = [_hinted(found, tree) for found in conform.findings(tree, "network")] or _uneven(tree)
     if findings:
         return Result(None, tuple(findings))
@@ -54,12 +55,15 @@ def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
     )
 
 
-def old_keys(tree: Tree) -> list[str]:
-    """The keys of a network that is written as for 1.0, in YAML, as ASTRA-sim's public page has it."""
+def old_key(tree: Tree) -> str | None:
+    """A key of a network that is written as for 1.0, in YAML, as ASTRA-sim's public page has it."""
     if not isinstance(tree.value, dict) or "npus_count" in tree.value:
-        return []
-    found = [key for key in tree.value if key in keys_1.DIMENSION_KEYS]
-    return found if len(found) > 1 else []
+        return None
+    plain = json.dumps(dict.fromkeys(map(str, tree.value)))
+    if not any(row.belongs(plain, "") for row in rivals("network")):
+        return None
+    found: str = next(key for key in tree.value if key not in {"topology", "bandwidth", "latency"})
+    return found
 
 
 def _hinted(found: Diagnostic, tree: Tree) -> Diagnostic:

@@ -8,28 +8,21 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from astrac import conform
 from astrac.bundle import read_manifest
 from astrac.diagnostics import Diagnosed, diagnostic
-from astrac.simulators import conform
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.names import Names, recall
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from astrac.job import Machine
-
-FOLDER = "astra-sim-2"
-"""Of a bundle of ours, and the key of its manifest's command."""
-
-ROLES = {"network": "network", "system": "system", "memory": "memory", "groups": "groups", "trace": "workload"}
-"""Kinds of files, and the attribute of `Files` that each is."""
+    from astrac.simulators.rows import FileSet
 
 MAX_TABLE = 4 << 20
 """Bytes of a table of custom collectives."""
-
-_NEEDED = ("network", "system", "trace")
 
 
 @dataclass(frozen=True)
@@ -98,15 +91,21 @@ def of_arguments(
     return Files(**(values | paths), inside=inside, manifest=manifest or {})
 
 
-def of_manifest(folder: Path) -> Files | None:
-    """The files that a manifest of ours names, None without one."""
-    for top in (folder, folder.resolve().parent if folder.resolve().name == FOLDER else folder):
-        manifest = read_manifest(top)
-        arguments = (manifest or {}).get("commands", {})
-        if isinstance(arguments, dict) and isinstance(arguments.get(FOLDER), list):
-            base = folder if top is not folder else folder / FOLDER
-            return of_arguments(map(str, arguments[FOLDER]), base, inside=folder, manifest=manifest)
-    return None
+def of_set(found: FileSet) -> Files:
+    """The files of a set, with what a manifest of ours says of them where there is one.
+
+    Raises:
+        Diagnosed: as `of_arguments`.
+    """
+    name, folder = found.simulator, found.folder
+    for top, base in ((folder, folder / name), (folder.resolve().parent, folder)):
+        if base.name != name or (top != folder and folder.resolve().name != name):
+            continue
+        manifest = read_manifest(top) or {}
+        commands = manifest.get("commands", {})
+        if isinstance(commands, dict) and isinstance(commands.get(name), list):
+            return of_arguments(map(str, commands[name]), base, inside=folder, manifest=manifest)
+    return of_kinds(found.files, folder)
 
 
 def of_kinds(files: Mapping[str, Path], folder: Path) -> Files:
@@ -114,31 +113,6 @@ def of_kinds(files: Mapping[str, Path], folder: Path) -> Files:
     return Files(
         files["network"], files["system"], files["trace"], files.get("memory"), files.get("groups"), inside=folder
     )
-
-
-def of_survey(found: Mapping[str, Sequence[Path]], folder: Path) -> Files:
-    """The files of a folder where there is one of each kind.
-
-    Args:
-        found: paths by kind; of traces the prefixes.
-        folder: below which they lie.
-
-    Raises:
-        Diagnosed: AS708 when a file is not there or there are several.
-    """
-    for kind in _NEEDED:
-        if kind not in found:
-            role = ROLES[kind]
-            what = "traces (`NAME.0.et`, `NAME.1.et`, ...)" if kind == "trace" else f"{role} file"
-            hint = f"name it with `{keys.OPTIONS[role]}`"
-            raise Diagnosed(diagnostic("AS708", f"`{folder}` holds no {what}", hints=(hint,)))
-    for kind, role in ROLES.items():
-        if len(found.get(kind, ())) > 1:
-            named = ", ".join(f"`{file.relative_to(folder)}`" for file in sorted(found[kind])[:4])
-            message = f"`{folder}` holds several files for `{keys.OPTIONS[role]}`: {named}"
-            hint = "name each file with ASTRA-sim's own options"
-            raise Diagnosed(diagnostic("AS708", message, hints=(hint,)))
-    return of_kinds({kind: found[kind][0] for kind in ROLES if kind in found}, folder)
 
 
 def set_apart(found: dict[str, list[Path]]) -> None:

@@ -1,18 +1,17 @@
-"""Reading files of unknown making in bounded time and memory: regular ones, of a sane size, inside their folder."""
+"""Traces of all ranks, a file with many names once."""
 
 from __future__ import annotations
 
-import stat
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnosed, Result, diagnostic
+from astrac.files import content
+from astrac.simulators.astra_sim_2.kinds import KINDS
 from astrac.simulators.astra_sim_2.read.decode import Decoder
-from astrac.simulators.recognise import KINDS
 from astrac.source import Source
 
 if TYPE_CHECKING:
-    import os
     from pathlib import Path
 
     from astrac.diagnostics import Diagnostic
@@ -24,15 +23,6 @@ if TYPE_CHECKING:
 MAX_RANKS = 1 << 20
 MAX_FINDINGS = 10
 """A folder of a thousand broken traces is told about by its first ones."""
-
-
-def text(path: Path, kind: str, inside: Path | None = None) -> Source:
-    """A text file of a kind of `simulators.recognise.KINDS`, as it is shown; AS700 when it is none."""
-    data, _ = content(path, inside, KINDS[kind].limit)
-    try:
-        return Source(str(path), data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise _refused(path, f"`{path}` is not UTF-8: byte {error.start}") from None
 
 
 class Traces(NamedTuple):
@@ -97,29 +87,3 @@ def _trace(path: Path, files: Files, rank: int, decoder: Decoder, known: dict[ob
         return Result(None)
     decoder.check_members(trace, rank, Source(str(path)))
     return Result(trace)
-
-
-def content(path: Path, inside: Path | None, limit: int) -> tuple[bytes, os.stat_result]:
-    """The content of a regular file; FileNotFoundError is the caller's for traces."""
-    try:
-        if inside is not None and not path.resolve().is_relative_to(inside.resolve()):
-            raise _refused(path, f"`{path}` leads out of the folder `{inside}`")
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise _refused(path, f"`{path}` is not a file")
-        if status.st_size > limit:
-            most = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
-            raise _refused(path, f"`{path}` is larger than {most}")
-        return path.read_bytes(), status
-    except FileNotFoundError:
-        if path.suffix == ".et":
-            raise
-        raise _refused(path, f"`{path}` does not exist") from None
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name that no file can have
-        words = getattr(error, "strerror", None) or str(error)
-        raise _refused(path, f"cannot read `{path}`: {words.lower()}") from None
-
-
-def _refused(path: Path, message: str) -> Diagnosed:
-    """AS700 at the file, of which nothing is shown."""
-    return Diagnosed(diagnostic("AS700", message, Source(str(path)).whole()))

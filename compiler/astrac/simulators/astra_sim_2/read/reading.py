@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
+from astrac.simulators.astra_sim_2.kinds import KINDS
 from astrac.simulators.astra_sim_2.read import load
 from astrac.simulators.astra_sim_2.read.assemble import assemble, assemble_named
 from astrac.simulators.astra_sim_2.read.documents import (
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     from astrac.diagnostics import Result
     from astrac.job import Dimension, Job, ListedGroup, Machine
+    from astrac.positioned import Tree
     from astrac.simulators.astra_sim_2.read.files import Files
-    from astrac.simulators.positioned import Tree
     from astrac.source import Source
 
 T = TypeVar("T")
@@ -133,7 +134,7 @@ class _Reader:
         if path is None:
             return None
         try:
-            self.trees[role] = parse(load.text(path, role, self.files.inside))
+            self.trees[role] = parse(KINDS[role].text(path, self.files.inside))
         except Diagnosed as stop:
             self.found.append(stop.diagnostic)
         return self.trees.get(role)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from astrac.bundle import Artifact
     from astrac.job import Job
 
-_FOLDER = "astra-sim-2"
-
 
 def artifacts(job: Job, cycles: int | None) -> tuple[Artifact, ...]:
     """network.yml, system.json, memory.json, comm_groups.json where there are groups, the traces, run.sh.
@@ -31,14 +29,14 @@ def artifacts(job: Job, cycles: int | None) -> tuple[Artifact, ...]:
     numbering = groups.number(job)
     if numbering.ids:
         files[keys.GROUPS] = texts.render_groups(numbering.ids)
-    path = f"{_FOLDER}/{keys.WORKLOAD}/{trace_name(job)}.{{rank}}.et"
+    path = f"{keys.WORKLOAD}/{trace_name(job)}.{{rank}}.et"
     of_ranks = tuple(traces.artifacts(job, numbering, path))
     read_back(job, files, numbering, of_ranks)
     script = texts.render_script(job.machine, command(job), cycles)
     return (
-        *(text_artifact(f"{_FOLDER}/{name}", text) for name, text in files.items()),
+        *(text_artifact(name, text) for name, text in files.items()),
         *of_ranks,
-        text_artifact(f"{_FOLDER}/{keys.SCRIPT}", script, executable=True),
+        text_artifact(keys.SCRIPT, script, executable=True),
     )
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac import resources, validator
 from astrac.diagnostics import diagnostic, quoted
-from astrac.simulators.positioned import child
+from astrac.positioned import child
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from astrac.diagnostics import Diagnostic
-    from astrac.simulators.positioned import Tree
+    from astrac.positioned import Tree
 
 
 MAX_UNKNOWN = 50

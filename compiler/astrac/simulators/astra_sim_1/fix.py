@@ -1,68 +1,41 @@
-"""A broken file of ASTRA-sim's -> the same text with what has one right answer put right.
-
-Case of names, `8.0`, booleans for switches, scalars for lists, short lists; comments and order stay as they are.
-"""
+"""A broken text of 1.0 -> edits of what has one right answer; order and blanks stay as they are elsewhere."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from astrac.job import IMPLEMENTED
+from astrac.conform import load
+from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import Policy
 from astrac.simulators.astra_sim_1.read_system import SETTINGS
 from astrac.simulators.astra_sim_1.read_workload import KINDS as WORDS
-from astrac.simulators.astra_sim_2 import keys
-from astrac.simulators.astra_sim_2 import simulator as simulator_2
 from astrac.simulators.astra_sim_2.fix import ALGORITHMS
-from astrac.simulators.conform import load
-from astrac.simulators.edits import Edit, Mender, apply, of_document
-from astrac.simulators.edits import same as _same
-from astrac.simulators.ns3 import simulator as ns3
+from astrac.simulators.edits import Mender, of_document, same
+from astrac.simulators.rows import Edit
 from astrac.simulators.trees import json_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from astrac.source import Source
 
 
-def fix(source: Source, kind: str, beside: Mapping[str, Sequence[Path]] | None = None) -> str:
-    """The text of a file, mended; as it is where nothing has one right answer.
+def fix(kind: str, source: Source) -> Iterator[Edit]:
+    """The edits of a text of one of `kinds.KINDS`."""
+    if kind == "network-1":
+        return of_document(source, "astra-sim-1-network", json_tree)
+    return _system(source) if kind == "system-1" else _workload(source)
 
-    Args:
-        source: the text.
-        kind: of `simulators.recognise.KINDS`.
-        beside: files of the same folder, by kind.
-    """
-    if kind == "system-1":
-        edits = _system_1(source)
-    elif kind == "workload-1":
-        edits = _workload_1(source)
-    elif kind == "network-1":
-        edits = of_document(source, "astra-sim-1-network", json_tree)
-    elif kind.startswith("ns3"):
-        edits = ns3.fix(kind, source, beside or {})
-    else:
-        edits = simulator_2.fix(kind, source, beside or {})
-    return apply(source.text, edits)
-
-
-def _lists() -> list[str]:
-    return [keys.IMPLEMENTATION_KEYS[kind] for kind in IMPLEMENTED]
-
-
-# -- texts of 1.0
 
 _PAIR = re.compile(r"([A-Za-z][\w-]*)([ \t]*:[ \t]*)([^\s:]+)")
 _COLUMN = re.compile(r"\S+")
 
 
-def _system_1(source: Source) -> Iterator[Edit]:
+def _system(source: Source) -> Iterator[Edit]:
     """`key: value`, the colon glued to the key and then a blank; words in their own case."""
     for match in _PAIR.finditer(source.text):
-        key = match[1] if match[1] in SETTINGS else _same(match[1], SETTINGS)
+        key = match[1] if match[1] in SETTINGS else same(match[1], SETTINGS)
         if key is None:
             continue
         value = _setting(key, match[3])
@@ -75,7 +48,7 @@ def _setting(key: str, value: str) -> str:
     setting = SETTINGS[key]
     if setting.value(value) is not None and setting.advice(value) is None:
         return value
-    if key in _lists():
+    if key in keys.IMPLEMENTATION_KEYS.values():
         words = [word for word in re.split(r"[_,;\[\]\"]+", value) if word]
         schema = load("system")
         mender = Mender(schema, ALGORITHMS)
@@ -85,15 +58,15 @@ def _setting(key: str, value: str) -> str:
     elif re.fullmatch(r"\d{1,15}\.0*", value, re.ASCII):
         mended = value.partition(".")[0]
     else:
-        mended = _same(value, setting.takes.split("`")[1::2]) or value
+        mended = same(value, setting.takes.split("`")[1::2]) or value
     return mended if setting.value(mended) is not None else value
 
 
-def _workload_1(source: Source) -> Iterator[Edit]:
+def _workload(source: Source) -> Iterator[Edit]:
     """The policies and the words for communication in capitals; numbers without a fraction."""
     policies = [policy.value for policy in Policy]
     first = _COLUMN.search(source.text)
-    if first is not None and (policy := _same(first[0], policies)) is not None:
+    if first is not None and (policy := same(first[0], policies)) is not None:
         yield Edit(*first.span(), policy)
     for line in re.finditer(r"[^\r\n]+", source.text):
         columns = list(_COLUMN.finditer(source.text, *line.span()))
@@ -102,7 +75,7 @@ def _workload_1(source: Source) -> Iterator[Edit]:
         for at, column in enumerate(columns[2:], 2):
             mended = None
             if at in {3, 6, 9, 12}:
-                mended = _same(column[0], policies if at == 12 else WORDS)
+                mended = same(column[0], policies if at == 12 else WORDS)
             elif re.fullmatch(r"\d{1,18}\.0+", column[0], re.ASCII):
                 mended = column[0].partition(".")[0]
             if mended is not None:

@@ -18,7 +18,7 @@ _MEMORY_1 = 500_000
 """GB/s with which 2.x prices reductions as 1.0 does: `3 x floor(bytes / 500000)` ns."""
 
 
-def adopt_text(job: TextJob, origin: str) -> Result[str]:
+def to_spec(job: TextJob, origin: str) -> Result[str]:
     """The spec of a job; AS788 where it would build something else, AS876 for what it leaves out."""
     writer = SpecWriter(_machine(job))
     for message in _unsayable(job):

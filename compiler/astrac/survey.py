@@ -1,0 +1,161 @@
+"""What lies in a folder: every input file by its kind, and the sets that run together."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from astrac.bundle import MANIFEST, read_manifest
+from astrac.simulators.protocol import FileSet
+from astrac.simulators.table import SPEC, kinds, recognise, simulators
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_ENTRIES = 200_000
+MAX_DEPTH = 8
+MAX_BYTES = 4 << 20
+"""Of a text that is looked at; larger ones are none of ours."""
+
+OF_RANK = re.compile(r"(.+)\.(0|[1-9]\d*)(\.\w+)", re.ASCII | re.DOTALL)
+"""A file of one rank: the prefix that all ranks share, the rank, the suffix of its kind."""
+
+Entry = tuple[str, Path]
+"""A kind and a path; of files of ranks the prefix."""
+
+
+@dataclass
+class OfRanks:
+    """Files of one kind, a rank each, with one prefix.
+
+    Attributes:
+        kind: of all of them.
+        suffix: behind the rank.
+        ranks: that there are.
+    """
+
+    kind: str
+    suffix: str
+    ranks: list[int] = field(default_factory=list)
+
+    def paths(self, prefix: Path) -> list[Path]:
+        """The files."""
+        return [prefix.with_name(f"{prefix.name}.{rank}{self.suffix}") for rank in self.ranks]
+
+
+@dataclass
+class Survey:
+    """What a folder holds.
+
+    Attributes:
+        files: kind -> paths; for kinds with a file a rank the prefixes.
+        prefixes: prefix -> its files.
+        sets: files that run together.
+        alone: kind and path of what belongs to no set.
+    """
+
+    files: dict[str, list[Path]] = field(default_factory=dict)
+    prefixes: dict[Path, OfRanks] = field(default_factory=dict)
+    sets: list[FileSet] = field(default_factory=list)
+    alone: list[Entry] = field(default_factory=list)
+
+
+def survey(folder: Path) -> Survey:
+    """Looks at every file below a folder; links to folders and hidden folders are passed over."""
+    found = Survey()
+    known = kinds()
+    by_suffix = {kind.suffix: word for word, kind in known.items() if kind.suffix}
+    by_name = {kind.name: word for word, kind in known.items() if kind.name}
+    ours = []
+    for path in islice(_walk(folder), MAX_ENTRIES):
+        match = OF_RANK.fullmatch(path.name)
+        if match and match[3] in by_suffix:
+            prefix = path.with_name(match[1])
+            if prefix not in found.prefixes:
+                found.prefixes[prefix] = OfRanks(by_suffix[match[3]], match[3])
+                found.files.setdefault(by_suffix[match[3]], []).append(prefix)
+            found.prefixes[prefix].ranks.append(int(match[2]))
+        elif path.name == MANIFEST and read_manifest(path.parent) is not None:
+            ours.append(path.parent)
+        else:
+            kind = _kind_of(path, by_suffix, by_name)
+            if kind is not None:
+                found.files.setdefault(kind, []).append(path)
+    for simulator in simulators():
+        if not found.files.keys().isdisjoint(simulator.kinds):
+            simulator.wing.set_apart(found.files)
+    entries = [(kind, path) for kind, paths in found.files.items() if kind != SPEC for path in paths]
+    for top in ours:
+        inside = [entry for entry in entries if entry[1].is_relative_to(top)]
+        entries = [entry for entry in entries if not entry[1].is_relative_to(top)]
+        found.sets += _complete(top, inside, found, ours=True)
+    sets, found.alone = _sets(folder, entries, found)
+    found.sets += sets
+    return found
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Files below a folder, in an order of their own."""
+    for at, folders, files in os.walk(folder):
+        here = Path(at)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if len(here.relative_to(folder).parts) >= MAX_DEPTH:
+            folders.clear()
+        for name in sorted(files):
+            yield here / name
+
+
+def _kind_of(path: Path, by_suffix: dict[str, str], by_name: dict[str, str]) -> str | None:
+    """What a file is, by its content; what cannot be read, is large, or means nothing to us is None."""
+    try:
+        if not path.is_file() or (path.stat().st_size > MAX_BYTES and path.suffix not in by_suffix):
+            return None
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES)
+    except OSError:
+        return None
+    kind = recognise(path.name, data)
+    if kind is None and b"\0" not in data and data.lstrip()[:1] in {b"", b"{"}:
+        return by_name.get(path.name)
+    return kind
+
+
+def _sets(folder: Path, entries: list[Entry], found: Survey) -> tuple[list[FileSet], list[Entry]]:
+    """The sets below a folder, and what is left over: the folder is one, or else its folders are looked at."""
+    complete = _complete(folder, entries, found)
+    if complete:
+        used = {path for files in complete for path in files.files.values()}
+        return complete, [entry for entry in entries if entry[1] not in used]
+    below: dict[Path, list[Entry]] = {}
+    here = []
+    for entry in entries:
+        parts = entry[1].relative_to(folder).parts
+        if len(parts) > 1:
+            below.setdefault(folder / parts[0], []).append(entry)
+        else:
+            here.append(entry)
+    sets = []
+    for inner, inside in below.items():
+        inner_sets, left = _sets(inner, inside, found)
+        sets += inner_sets
+        here += left
+    return sets, here
+
+
+def _complete(folder: Path, entries: list[Entry], found: Survey, *, ours: bool = False) -> list[FileSet]:
+    """One set a simulator that has all that it needs, and nothing twice."""
+    by_kind: dict[str, list[Path]] = {}
+    for kind, path in entries:
+        by_kind.setdefault(kind, []).append(path)
+    sets = []
+    for simulator in simulators():
+        counts = {len(by_kind.get(kind, ())) for kind in simulator.needs}
+        if counts == {1} and all(len(by_kind.get(kind, ())) < 2 for kind in simulator.takes):
+            files = {kind: by_kind[kind][0] for kind in (*simulator.needs, *simulator.takes) if kind in by_kind}
+            ranks = next((found.prefixes[path].ranks for path in files.values() if path in found.prefixes), ())
+            sets.append(FileSet(simulator.name, folder, files, tuple(ranks), ours=ours))
+    return sets

@@ -1,0 +1,20 @@
+"""A folder of files as the first simulator of the table reads it."""
+
+from pathlib import Path
+
+from astrac.api.sets import best_set
+from astrac.diagnostics import Diagnosed, Result, has_errors
+from astrac.simulators.astra_sim_2 import simulator
+from astrac.simulators.astra_sim_2.simulator import _examined
+from astrac.simulators.protocol import Ability
+
+
+def read(where):
+    """The Job of a folder, or of `Files` by their roles; none where anything is wrong."""
+    try:
+        found = (
+            simulator.read(best_set(where, Ability.SIMULATE)) if isinstance(where, Path) else _examined(lambda: where)
+        )
+    except Diagnosed as stop:
+        return Result(None, (stop.diagnostic,))
+    return Result(None if has_errors(found.diagnostics) else found.value, found.diagnostics)
