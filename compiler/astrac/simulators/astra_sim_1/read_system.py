@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from astrac.diagnostics import Diagnostic, Label, Result, diagnostic, has_errors
+from astrac.diagnostics import Label, Result, diagnostic, has_errors
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import SharedBus, TextSystem
 from astrac.simulators.astra_sim_1.simulate.lanes import WORD_FORMS, algorithm
-from astrac.simulators.astra_sim_1.tokens import Token, tokens
+from astrac.simulators.words import Words
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from astrac.diagnostics import Diagnostic
+    from astrac.simulators.words import Word
     from astrac.source import Source
 
 _INT = 2**31 - 1
@@ -25,34 +27,34 @@ class Setting:
     """A key of system.txt.
 
     Attributes:
+        attribute: of `TextSystem`, "" where the key is a part of one.
         takes: what its value is, for messages.
         value: what a word means, None when it is no value.
-        advice: for words that the simulator accepts but that mean something else than they say.
         required: the simulator stops, or reads memory that was never set, without it.
+        advice: for words that the simulator accepts but that mean something else than they say.
     """
 
+    attribute: str
     takes: str
     value: Callable[[str], Any]
     required: bool = False
     advice: Callable[[str], str | None] = lambda _: None
 
 
-def _choice(**meanings: str) -> Setting:
-    listed = ", ".join(f"`{word}`" for word in meanings)
-    return Setting(f"one of {listed}", meanings.get)
+def _choice(attribute: str, **meanings: str) -> Setting:
+    return Setting(attribute, f"one of {', '.join(f'`{word}`' for word in meanings)}", meanings.get)
+
+
+def _whole(attribute: str, low: int) -> Setting:
+    def value(word: str) -> int | None:
+        known = word.isascii() and word.isdecimal() and len(word) < 11 and low <= int(word) <= _INT
+        return int(word) if known else None
+
+    return Setting(attribute, f"a whole number from {low} on", value)
 
 
 def _needed(setting: Setting) -> Setting:
-    return Setting(setting.takes, setting.value, required=True)
-
-
-def _whole(low: int) -> Setting:
-    def value(word: str) -> int | None:
-        return (
-            int(word) if word.isascii() and word.isdecimal() and len(word) < 11 and low <= int(word) <= _INT else None
-        )
-
-    return Setting(f"a whole number from {low} on", value)
+    return replace(setting, required=True)
 
 
 def _number(word: str) -> float | None:
@@ -63,9 +65,11 @@ def _number(word: str) -> float | None:
     return found if 0 <= found < _INT else None
 
 
-def _switch() -> Setting:
+def _switch(attribute: str) -> Setting:
     """1 is on and everything else off."""
-    return Setting("0 or 1", lambda word: word == "1", advice=lambda word: None if word in {"0", "1"} else "off")
+    return Setting(
+        attribute, "0 or 1", lambda word: word == "1", advice=lambda word: None if word in {"0", "1"} else "off"
+    )
 
 
 def _log(word: str) -> str | None:
@@ -80,22 +84,22 @@ def _words(text: str) -> tuple[str, ...] | None:
     return words if all(known is not None and known.window != 0 for known in found) else None
 
 
-_IMPLEMENTATION = Setting(
-    f"words joined by an underscore: {', '.join(f'`{form}`' for form in WORD_FORMS)}", _words, required=True
-)
+_FORMS = ", ".join(f"`{form}`" for form in WORD_FORMS)
+_IMPLEMENTATION = Setting("", f"words joined by an underscore: {_FORMS}", _words, required=True)
 
 SETTINGS: dict[str, Setting] = {
-    "scheduling-policy": _needed(_choice(LIFO="LIFO", FIFO="FIFO")),
+    "scheduling-policy": _needed(_choice("scheduling", LIFO="LIFO", FIFO="FIFO")),
     **dict.fromkeys(keys.IMPLEMENTATION_KEYS.values(), _IMPLEMENTATION),
-    "collective-optimization": _needed(_choice(localBWAware="localBWAware", baseline="baseline")),
-    "preferred-dataset-splits": _needed(_whole(1)),
-    "endpoint-delay": _whole(1),
-    "active-chunks-per-dimension": _whole(1),
-    "boost-mode": _switch(),
+    "collective-optimization": _needed(_choice("optimization", localBWAware="localBWAware", baseline="baseline")),
+    "preferred-dataset-splits": _needed(_whole("splits", 1)),
+    "endpoint-delay": _whole("endpoint_delay", 1),
+    "active-chunks-per-dimension": _whole("active_chunks", 1),
+    "boost-mode": _switch("boost"),
     "intra-dimension-scheduling": _choice(
-        FIFO="FIFO", RG="RG", SCF="SCF", smallestFirst="SCF", lessRemainingPhaseFirst="lessRemainingPhaseFirst"
+        "intra", FIFO="FIFO", RG="RG", SCF="SCF", smallestFirst="SCF", lessRemainingPhaseFirst="lessRemainingPhaseFirst"
     ),
     "inter-dimension-scheduling": _choice(
+        "inter",
         ascending="ascending",
         baseline="ascending",
         roundRobin="roundRobin",
@@ -104,72 +108,76 @@ SETTINGS: dict[str, Setting] = {
         themisFlex="themisFlex",
         offlineGreedyFlex="themisFlex",
     ),
-    "model-shared-bus": _switch(),
-    "L": _whole(0),
-    "o": _whole(0),
-    "g": _whole(0),
-    "G": Setting("a number from 0 on", _number),
-    "local-reduction-delay": _whole(0),
-    "seprate-log": Setting("0 or 1", lambda word: word.isdecimal() and int(word) != 0, advice=_log),
+    "model-shared-bus": _switch(""),
+    "L": _whole("", 0),
+    "o": _whole("", 0),
+    "g": _whole("", 0),
+    "G": Setting("", "a number from 0 on", _number),
+    "local-reduction-delay": _whole("local_reduction_delay", 0),
+    "seprate-log": Setting("separate_log", "0 or 1", lambda word: word.isdecimal() and int(word) != 0, advice=_log),
 }
 """Keys of system.txt, without their colon, as they are written there."""
 
 BUS_KEYS = ("L", "o", "g", "G")
 
+_WRITTEN = frozenset(f"{key}:" for key in SETTINGS)
+
 
 def read_system(source: Source) -> Result[TextSystem]:
-    """The system, or what is wrong with it."""
-    pairs = _Pairs(tokens(source))
-    if not pairs.rest:
+    """The system, or what is wrong with it: AS730 to AS733, and advice AS843 and AS846."""
+    pairs = _Pairs(Words(source))
+    if not pairs.words.left:
         return Result(None, (diagnostic("AS731", "the file is empty", source.whole()),))
-    pairs.read()
-    words, findings = pairs.words, pairs.findings
+    findings = [*pairs.read()]
+    given = pairs.given
     needed = [key for key, setting in SETTINGS.items() if setting.required]
-    if "model-shared-bus" in words and words["model-shared-bus"].text == "1":
+    if "model-shared-bus" in given and given["model-shared-bus"].text == "1":
         needed += BUS_KEYS
-    missing = [key for key in needed if key not in words and key not in pairs.started]
+    missing = [key for key in needed if key not in given and key not in pairs.started]
     findings += [diagnostic("AS731", f"the key `{key}:` is missing", source.whole()) for key in missing]
-    values: dict[str, Any] = {}
-    for key, word in words.items():
-        values[key] = SETTINGS[key].value(word.text)
+    values = {key: SETTINGS[key].value(word.text) for key, word in given.items()}
+    for key, word in given.items():
         findings += _judge(key, word, values[key])
     if has_errors(findings):
         return Result(None, tuple(findings))
-    return Result(_system(values, words), tuple(findings))
+    return Result(_system(values, given), tuple(findings))
 
 
 class _Pairs:
-    """Reads keys with their values."""
+    """Reads keys with their values; one per call of `read_system`.
 
-    def __init__(self, words: list[Token]) -> None:
-        self.rest = words[::-1]
-        self.words: dict[str, Token] = {}
+    Attributes:
+        words: of the file.
+        given: key -> its value.
+        started: keys that stand there, with a value or not.
+    """
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+        self.given: dict[str, Word] = {}
         self.started: set[str] = set()
-        self.findings: list[Diagnostic] = []
 
-    def read(self) -> None:
-        """All of them."""
-        places: dict[str, Token] = {}
-        while self.rest:
-            word = self.rest.pop()
+    def read(self) -> Iterator[Diagnostic]:
+        """What is wrong with the keys."""
+        places: dict[str, Word] = {}
+        while (word := self.words.next()) is not None:
             key = word.text.removesuffix(":")
-            if key not in SETTINGS or word.text == key:
-                self._unknown(word)
+            if word.text not in _WRITTEN:
+                yield self._unknown(word)
+                self.words.skip_line(word.line, _WRITTEN)
                 continue
             self.started.add(key)
-            if not self.rest or self.rest[-1].text.endswith(":"):
-                self.findings.append(diagnostic("AS732", f"the value of `{word.text}` is missing", word.span))
+            value = self.words.peek()
+            if value is None or value.text.endswith(":"):
+                yield diagnostic("AS732", f"the value of `{word.text}` is missing", word.span)
                 continue
             if key in places:
                 note = Label(places[key].span, "first written here")
-                self.findings.append(
-                    diagnostic("AS843", f"`{key}:` is written twice, the last counts", word.span, note)
-                )
-            places[key] = word
-            self.words[key] = self.rest.pop()
+                yield diagnostic("AS843", f"`{key}:` is written twice, the last counts", word.span, note)
+            places[key], self.given[key] = word, value
+            self.words.place += 1
 
-    def _unknown(self, word: Token) -> None:
-        """Tell, and go on at the next line, or at the next key of this one."""
+    def _unknown(self, word: Word) -> Diagnostic:
         name, _, value = word.text.partition(":")
         if word.text.startswith(("#", "//")):
             hints: tuple[str, ...] = ("system.txt has no comments",)
@@ -181,47 +189,24 @@ class _Pairs:
         else:
             hints = did_you_mean(name, SETTINGS)
         message = f"`{word.text if len(word.text) <= 60 else word.text[:57] + '...'}` is not a key of system.txt"
-        self.findings.append(diagnostic("AS730", message, word.span, hints=hints))
-        while self.rest and self.rest[-1].line == word.line and not self._at_key:
-            self.rest.pop()
-
-    @property
-    def _at_key(self) -> bool:
-        """Whether a key follows."""
-        return self.rest[-1].text.removesuffix(":") in SETTINGS and self.rest[-1].text.endswith(":")
+        return diagnostic("AS730", message, word.span, hints=hints)
 
 
-def _judge(key: str, word: Token, value: object) -> list[Diagnostic]:
+def _judge(key: str, word: Word, value: object) -> list[Diagnostic]:
     """What is wrong with a value."""
     setting = SETTINGS[key]
     if value is None:
+        choices = setting.takes.split("`")[1::2]
         message = f"`{key}:` takes {setting.takes}"
-        return [diagnostic("AS733", message, word.span, hints=did_you_mean(word.text, _choices(setting)))]
+        return [diagnostic("AS733", message, word.span, hints=did_you_mean(word.text, choices))]
     meaning = setting.advice(word.text)
-    if meaning is not None:
-        return [diagnostic("AS846", f"`{key}: {word.text}` is {meaning}", word.span)]
-    return []
+    return [] if meaning is None else [diagnostic("AS846", f"`{key}: {word.text}` is {meaning}", word.span)]
 
 
-def _choices(setting: Setting) -> list[str]:
-    """The words that `takes` lists."""
-    return setting.takes.split("`")[1::2]
-
-
-def _system(values: dict[str, Any], words: dict[str, Token]) -> TextSystem:
-    bus = SharedBus(*(values[key] for key in BUS_KEYS)) if values.get("model-shared-bus") else None
+def _system(values: dict[str, Any], words: dict[str, Word]) -> TextSystem:
     return TextSystem(
-        scheduling=values["scheduling-policy"],
+        **{SETTINGS[key].attribute: value for key, value in values.items() if SETTINGS[key].attribute},
         algorithms={kind: values[key] for kind, key in keys.IMPLEMENTATION_KEYS.items()},
-        optimization=values["collective-optimization"],
-        splits=values["preferred-dataset-splits"],
-        endpoint_delay=values.get("endpoint-delay", 10),
-        active_chunks=values.get("active-chunks-per-dimension", 1),
-        boost=values.get("boost-mode", False),
-        intra=values.get("intra-dimension-scheduling", "FIFO"),
-        inter=values.get("inter-dimension-scheduling", "ascending"),
-        shared_bus=bus,
-        local_reduction_delay=values.get("local-reduction-delay", 1),
-        separate_log=values.get("seprate-log", True),
+        shared_bus=SharedBus(*(values[key] for key in BUS_KEYS)) if values.get("model-shared-bus") else None,
         origins={f"/{key}": word.span for key, word in words.items()},
     )

@@ -8,7 +8,7 @@ layer a line - to say which one is wrong.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic, has_errors
 from astrac.simulators.astra_sim_1 import keys
@@ -24,7 +24,7 @@ from astrac.simulators.astra_sim_1.job import (
     TextWorkload,
     Work,
 )
-from astrac.simulators.astra_sim_1.tokens import Token, by_line, tokens
+from astrac.simulators.words import Word, Words, by_line
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from astrac.job import Kind
     from astrac.source import Source, Span
-
-T = TypeVar("T")
 
 KINDS: dict[str, Kind | None] = {"NONE": None} | {word: kind for kind, word in WORDS.items()}
 
@@ -57,42 +55,26 @@ def read_workload(source: Source) -> Result[TextWorkload]:
     return Result(workload, (*findings, *check_workload(workload)))
 
 
-class _Stream:
-    """The words, and how far they are read."""
+class _Stream(Words):
+    """The words; those that are taken with a pointer are remembered."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.words = tokens(source)
-        self.place = 0
+        super().__init__(source)
         self.origins: dict[str, Span] = {}
 
-    def next(self, pointer: str = "") -> Token | None:
+    def take(self, pointer: str) -> Word | None:
         """The next word, remembered under a pointer; None at the end."""
-        if self.place >= len(self.words):
-            return None
-        word = self.words[self.place]
-        self.place += 1
-        if pointer:
+        word = self.next()
+        if word is not None:
             self.origins[pointer] = word.span
         return word
 
-    @property
-    def rest(self) -> list[Token]:
-        """The words that are not read yet."""
-        return self.words[self.place :]
-
-    @property
-    def end(self) -> Span:
-        """Just past the last word."""
-        place = self.words[-1].span.end if self.words else 0
-        return self.source.span(place, place)
-
 
 def _policy(stream: _Stream) -> Policy:
-    word = stream.next("/policy")
-    names = sorted(policy.value for policy in Policy)
+    word = stream.take("/policy")
     if word is None:
         raise Diagnosed(diagnostic("AS740", "the workload is empty", stream.end))
+    names = sorted(policy.value for policy in Policy)
     if word.text in names:
         return Policy(word.text)
     if word.text.startswith("\ufeff"):
@@ -108,9 +90,9 @@ def _extras(stream: _Stream, policy: Policy) -> Extras:
         return Extras(last_bottom=_extra_number(stream, policy, "/extras/last_bottom"))
     if policy not in TRANSFORMERS:
         return Extras()
-    word = stream.next()
+    word, following = stream.next(), stream.peek()
     glued = word is not None and _GLUED.fullmatch(word.text) is not None
-    if word is not None and glued and (not stream.rest or stream.rest[0].line != word.line):
+    if word is not None and glued and (following is None or following.line != word.line):
         message = f"`{word.text}` is one word"
         hint = "write a blank between the word and the number"
         raise Diagnosed(diagnostic("AS743", message, word.span, hints=(hint,)))
@@ -125,14 +107,14 @@ def _extra_list(stream: _Stream, policy: Policy, pointer: str) -> tuple[int, ...
     """A word, a count, and so many numbers."""
     stream.next()
     count = _extra_number(stream, policy, pointer)
-    if count > len(stream.rest):
-        message = f"{count} numbers should follow, the file has {len(stream.rest)} words more"
+    if count > stream.left:
+        message = f"{count} numbers should follow, the file has {stream.left} words more"
         raise Diagnosed(diagnostic("AS743", message, stream.origins[pointer]))
     return tuple(_extra_number(stream, policy, f"{pointer}/{index}") for index in range(count))
 
 
 def _extra_number(stream: _Stream, policy: Policy, pointer: str) -> int:
-    word = stream.next(pointer)
+    word = stream.take(pointer)
     value = None if word is None else word.integer
     if value is None:
         span = stream.end if word is None else word.span
@@ -152,18 +134,19 @@ def _usage(policy: Policy) -> str:
 
 
 def _count(stream: _Stream, policy: Policy) -> int:
-    first = stream.words[0]
-    word = stream.next("/count")
+    word = stream.take("/count")
     if word is None:
         raise Diagnosed(diagnostic("AS741", "the count of layers is missing", stream.end))
     value = word.integer
     if value is not None and value >= 1:
         return value
     bare = policy not in DLRMS and policy not in TRANSFORMERS
-    if value is None and bare and word.line == first.line and stream.rest and stream.rest[0].line != word.line:
+    beside = stream.at(0).line == word.line
+    following = stream.peek()
+    if value is None and bare and beside and following is not None and following.line != word.line:
         message = f"`{policy.value}` takes no words before the count of layers"
         raise Diagnosed(diagnostic("AS743", message, word.span))
-    if value is None and sum(other.line == word.line for other in stream.words) > 2:
+    if value is None and sum(other.line == word.line for other in stream.rest(0)) > 2:
         message = "the count of layers is missing before the first layer"
         usage = f"`{policy.value}` is followed by `{_usage(policy)}`"
         notes = () if bare else (Label(stream.origins["/policy"], usage),)
@@ -175,7 +158,7 @@ def _count(stream: _Stream, policy: Policy) -> int:
 def _rows(stream: _Stream, policy: Policy, count: int) -> tuple[list[LayerRow], list[Diagnostic]]:
     """The layers by the stream; where they do not fit, what is wrong with the lines."""
     width = 13 if policy is Policy.HYBRID_CUSTOMIZED else 12
-    words = stream.rest
+    words = stream.rest()
     rows: list[LayerRow] = []
     findings: list[Diagnostic] = []
     while len(rows) < count and len(words) >= (len(rows) + 1) * width:
@@ -188,7 +171,7 @@ def _rows(stream: _Stream, policy: Policy, count: int) -> tuple[list[LayerRow], 
     return rows, _explain(stream, words, count, width) or findings or _runs_out(stream, words, len(rows), width)
 
 
-def _after(stream: _Stream, rest: list[Token], count: int, width: int) -> list[Diagnostic]:
+def _after(stream: _Stream, rest: list[Word], count: int, width: int) -> list[Diagnostic]:
     """What follows the last layer: more layers are an error, other text is advice."""
     more = 0
     while len(rest) >= (more + 1) * width and _row(rest[more * width : (more + 1) * width], "", {})[0] is not None:
@@ -206,13 +189,13 @@ def _miscounted(stream: _Stream, count: int, found: int) -> Diagnostic:
     return diagnostic("AS741", f"the count says {count}, the file has {layers}", stream.origins["/count"])
 
 
-def _explain(stream: _Stream, words: list[Token], count: int, width: int) -> list[Diagnostic]:
+def _explain(stream: _Stream, words: list[Word], count: int, width: int) -> list[Diagnostic]:
     """What is wrong, line by line; nothing when the file does not have a layer a line."""
     lines = by_line(words)
     if not lines or (len(lines) == 1 and len(lines[0]) > width and count > 1):
         return []
-    policy_line = stream.words[0].line
-    if len(lines[0]) == 1 and lines[0][0].integer is not None and stream.words[stream.place - 1].line == policy_line:
+    same_line = stream.at(stream.place - 1).line == stream.at(0).line
+    if len(lines[0]) == 1 and lines[0][0].integer is not None and same_line:
         message = "this is read as the count of layers, and the count as the name of one"
         return [diagnostic("AS743", message, stream.origins["/count"], Label(lines[0][0].span, "the count?"))]
     findings: list[Diagnostic] = []
@@ -223,7 +206,7 @@ def _explain(stream: _Stream, words: list[Token], count: int, width: int) -> lis
     return findings
 
 
-def _explain_line(line: list[Token], width: int) -> list[Diagnostic]:
+def _explain_line(line: list[Word], width: int) -> list[Diagnostic]:
     first = line[0]
     span = first.span.to(line[-1].span)
     if first.text.startswith(("#", "//")):
@@ -239,81 +222,56 @@ def _explain_line(line: list[Token], width: int) -> list[Diagnostic]:
     return [diagnostic("AS742", f"this layer has {columns} where it needs {width}", span, hints=hints)]
 
 
-def _runs_out(stream: _Stream, words: list[Token], rows: int, width: int) -> list[Diagnostic]:
+def _runs_out(stream: _Stream, words: list[Word], rows: int, width: int) -> list[Diagnostic]:
     """The words end before the layers do."""
     left = len(words) - rows * width
     if left == 0 and rows:
-        count = stream.words[stream.place - 1].integer or 0
+        count = stream.at(stream.place - 1).integer or 0
         return [_miscounted(stream, count, rows)]
     message = f"layer {rows} has {left} columns where it needs {width}"
     return [diagnostic("AS742", message, words[rows * width].span.to(words[-1].span) if left else stream.end)]
 
 
-def _row(words: list[Token], pointer: str, origins: dict[str, Span]) -> tuple[LayerRow | None, list[Diagnostic]]:
+def _row(words: list[Word], pointer: str, origins: dict[str, Span]) -> tuple[LayerRow | None, list[Diagnostic]]:
     """A layer from as many words as it has columns."""
-    columns = _Columns(words, pointer, origins)
-    name = columns.word("name")
-    reserved = columns.number("reserved", -(2**31), 2**31 - 1)
-    works = []
-    for stage in _STAGES:
-        time = columns.number(f"{stage}/time", 0, 2**64 - 1)
-        kind = columns.choose(f"{stage}/kind", KINDS, _unknown_kind)
-        works.append(Work(time, kind, columns.number(f"{stage}/bytes", 0, 2**64 - 1)))
-    update = columns.number("update", 0, 2**64 - 1)
-    policies: dict[str, Policy | None] = {policy.value: policy for policy in LAYER_POLICIES}
-    policy = columns.choose("policy", policies, _unknown_policy) if columns.left else None
-    if columns.findings:
-        return None, columns.findings
-    forward, input_gradient, weight_gradient = works
-    return LayerRow(name, forward, input_gradient, weight_gradient, update, policy, reserved), []
+    values: dict[str, Any] = {}
+    for (column, read), word in zip(COLUMNS.items(), words, strict=False):
+        origins[f"{pointer}/{column}"] = word.span
+        values[column] = read(word)
+    findings = [value for value in values.values() if isinstance(value, Diagnostic)]
+    if findings:
+        return None, findings
+    forward, input_gradient, weight_gradient = (
+        Work(*(values[f"{stage}/{part}"] for part in ("time", "kind", "bytes"))) for stage in _STAGES
+    )
+    return LayerRow(
+        values["name"],
+        forward,
+        input_gradient,
+        weight_gradient,
+        values["update"],
+        values.get("policy"),
+        values["reserved"],
+    ), []
 
 
-class _Columns:
-    """Takes a layer's words one by one and collects what is wrong with them."""
+def _number(low: int, high: int, unit: str) -> Callable[[Word], int | Diagnostic]:
+    """Reads a whole number in a range."""
 
-    def __init__(self, words: list[Token], pointer: str, origins: dict[str, Span]) -> None:
-        self.words = words
-        self.pointer = pointer
-        self.origins = origins
-        self.findings: list[Diagnostic] = []
-        self.place = 0
-
-    @property
-    def left(self) -> bool:
-        """Whether there is a word more."""
-        return self.place < len(self.words)
-
-    def _next(self, column: str) -> Token:
-        word = self.words[self.place]
-        self.place += 1
-        self.origins[f"{self.pointer}/{column}"] = word.span
-        return word
-
-    def word(self, column: str) -> str:
-        """Any word."""
-        return self._next(column).text
-
-    def number(self, column: str, low: int, high: int) -> int:
-        """A whole number in a range."""
-        word = self._next(column)
+    def read(word: Word) -> int | Diagnostic:
         value = word.integer
         if value is not None and low <= value <= high:
             return value
-        unit = "bytes" if column.endswith("bytes") else "cycles" if column != "reserved" else "a 32-bit integer"
         problem = "is not a whole number" if value is None else "is negative" if 0 <= low > value else "is too large"
-        message = f"`{_shorten(word.text)}` {problem} ({unit})"
-        self.findings.append(diagnostic("AS746", message, word.span))
-        return low
+        return diagnostic("AS746", f"`{_shorten(word.text)}` {problem} ({unit})", word.span)
 
-    def choose(self, column: str, choices: dict[str, T | None], unknown: Callable[[Token], Diagnostic]) -> T | None:
-        """One of some words."""
-        word = self._next(column)
-        if word.text not in choices:
-            self.findings.append(unknown(word))
-        return choices.get(word.text)
+    return read
 
 
-def _unknown_kind(word: Token) -> Diagnostic:
+def _kind(word: Word) -> Kind | Diagnostic | None:
+    """Reads a word for communication."""
+    if word.text in KINDS:
+        return KINDS[word.text]
     if word.text == "ALLREDUCEALLTOALL":
         return diagnostic(
             "AS744", "`ALLREDUCEALLTOALL` is known to the simulator, but it exits with 1 at it", word.span
@@ -324,10 +282,30 @@ def _unknown_kind(word: Token) -> Diagnostic:
     return diagnostic("AS744", f"`{_shorten(word.text)}` is not a word for communication", word.span, hints=hints)
 
 
-def _unknown_policy(word: Token) -> Diagnostic:
+def _layer_policy(word: Word) -> Policy | Diagnostic:
+    """Reads the policy of a layer."""
+    found = next((policy for policy in LAYER_POLICIES if policy.value == word.text), None)
     choices = ", ".join(f"`{policy.value}`" for policy in LAYER_POLICIES)
-    return diagnostic("AS745", f"`{_shorten(word.text)}` is not a policy of a layer: {choices}", word.span)
+    message = f"`{_shorten(word.text)}` is not a policy of a layer: {choices}"
+    return found or diagnostic("AS745", message, word.span)
 
 
 def _shorten(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+_CYCLES, _BYTES = _number(0, 2**64 - 1, "cycles"), _number(0, 2**64 - 1, "bytes")
+
+COLUMNS: dict[str, Callable[[Word], Any]] = {
+    "name": lambda word: word.text,
+    "reserved": _number(-(2**31), 2**31 - 1, "a 32-bit integer"),
+    **{
+        f"{stage}/{part}": read
+        for stage in _STAGES
+        for part, read in (("time", _CYCLES), ("kind", _kind), ("bytes", _BYTES))
+    },
+    "update": _CYCLES,
+    "policy": _layer_policy,
+}
+"""The columns of a layer, in order, with what reads a word or tells what is wrong with it; the last one stands under
+`HYBRID_CUSTOMIZED` only."""

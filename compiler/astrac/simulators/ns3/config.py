@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Label, Result, diagnostic, quoted
+from astrac.simulators.words import Words
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -98,20 +99,20 @@ class _Reader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.rest = list(_WORD.finditer(source.text))[::-1]
+        self.stream = Words(source, _WORD)
         self.words: dict[str, str] = {}
         self.places: dict[str, Span] = {}
         self.rates: dict[str, frozenset[int]] = {}
 
     def read(self) -> Iterator[Diagnostic]:
         """Takes key after key with its values; what is wrong with each."""
-        while self.rest:
-            word = self.rest.pop()
-            key = word[0]
-            span = self.source.span(*word.span())
+        while (word := self.stream.next()) is not None:
+            key, span = word.text, word.span
             if key not in KEYS and key not in MAPS:
                 if not key.startswith("{"):
-                    yield from self._strange(key, span)
+                    hints = did_you_mean(key, (*KEYS, *MAPS))
+                    yield diagnostic("AS860", f"ns-3 passes over {quoted(key)}", span, hints=hints)
+                    self.stream.skip_line(word.line)  # its value, or more prose
                 continue
             if key in self.places:
                 note = Label(self.places[key], "first written here")
@@ -119,23 +120,16 @@ class _Reader:
             self.places[key] = span
             yield from self._map(key) if key in MAPS else self._values(key)
 
-    def _strange(self, key: str, span: Span) -> Iterator[Diagnostic]:
-        hints = did_you_mean(key, (*KEYS, *MAPS))
-        yield diagnostic("AS860", f"ns-3 passes over {quoted(key)}", span, hints=hints)
-        line = self.source.position(span.start).line
-        while self.rest and self.source.position(self.rest[-1].start()).line == line:  # its value, or more prose
-            self.rest.pop()
-
     def _take(self, key: str, form: str) -> str | Diagnostic:
         """The next word, or what is wrong with it."""
         pattern, what = _FORMS[form]
-        if not self.rest or self.rest[-1][0] in KEYS or self.rest[-1][0] in MAPS:
+        word = self.stream.peek()
+        if word is None or word.text in KEYS or word.text in MAPS:
             return diagnostic("AS784", f"the value of `{key}` is missing", self.places[key])
-        word = self.rest.pop()
-        if pattern.fullmatch(word[0]) is None:
-            span = self.source.span(*word.span())
-            return diagnostic("AS784", f"`{key}` takes {what}, not {quoted(word[0])}", span)
-        return word[0]
+        self.stream.place += 1
+        if pattern.fullmatch(word.text) is None:
+            return diagnostic("AS784", f"`{key}` takes {what}, not {quoted(word.text)}", word.span)
+        return word.text
 
     def _values(self, key: str) -> Iterator[Diagnostic]:
         for at, form in enumerate(KEYS[key]):
@@ -152,7 +146,7 @@ class _Reader:
             yield count
             return
         rates = set()
-        for _ in range(min(int(count), len(self.rest))):
+        for _ in range(min(int(count), self.stream.left)):
             pair = self._take(key, "whole"), self._take(key, MAPS[key])
             broken = next((part for part in pair if not isinstance(part, str)), None)
             if broken is not None:

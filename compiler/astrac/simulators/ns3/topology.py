@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic, quoted
+from astrac.simulators.words import Words
 
 if TYPE_CHECKING:
+    from astrac.simulators.words import Word
     from astrac.source import Source, Span
 
 _WORD = re.compile(r"\S+")
@@ -63,8 +65,7 @@ class _Reader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.words = list(_WORD.finditer(source.text))
-        self.place = 0
+        self.words = Words(source, _WORD)
         self.found: list[Diagnostic] = []
 
     def read(self) -> Topology:
@@ -78,66 +79,64 @@ class _Reader:
         if links > MAX_LINKS:
             raise self._stop(f"more than {MAX_LINKS} links", self._last)
         lines = [self._link(nodes, number, links) for number in range(links)]
-        if self.place < len(self.words):
-            more = "the file says how many links it has, and goes on after them"
-            self._wrong(more, self._span(self.words[self.place]))
+        following = self.words.peek()
+        if following is not None:
+            self._wrong("the file says how many links it has, and goes on after them", following.span)
         return Topology(nodes, frozenset(numbers), tuple(lines), self.source)
 
     @property
     def _last(self) -> Span:
-        return self._span(self.words[self.place - 1])
+        return self.words.at(self.words.place - 1).span
 
-    def _span(self, word: re.Match[str]) -> Span:
-        return self.source.span(*word.span())
+    @property
+    def _end(self) -> Span:
+        return self.source.span(len(self.source.text), len(self.source.text))
 
-    def _next(self, what: str) -> re.Match[str]:
-        if self.place >= len(self.words):
-            end = len(self.source.text)
-            raise self._stop(f"the file ends where {what} should stand", self.source.span(end, end))
-        self.place += 1
-        return self.words[self.place - 1]
+    def _next(self, what: str) -> Word:
+        word = self.words.next()
+        if word is None:
+            raise self._stop(f"the file ends where {what} should stand", self._end)
+        return word
 
     def _count(self, what: str) -> int:
         word = self._next(f"the number of {what}")
-        if _NUMBER.fullmatch(word[0]) is None:
-            raise self._stop(f"{quoted(word[0])} is no number of {what}", self._span(word))
-        return int(word[0])
+        if _NUMBER.fullmatch(word.text) is None:
+            raise self._stop(f"{quoted(word.text)} is no number of {what}", word.span)
+        return int(word.text)
 
     def _node(self, nodes: int, what: str) -> int:
         word = self._next(what)
-        if _NUMBER.fullmatch(word[0]) is None:
-            raise self._stop(f"{quoted(word[0])} is no number of {what}", self._span(word))
-        if int(word[0]) >= nodes:
-            self._wrong(f"there is no node {word[0]}: nodes go from 0 to {nodes - 1}", self._span(word))
-        return int(word[0])
+        if _NUMBER.fullmatch(word.text) is None:
+            raise self._stop(f"{quoted(word.text)} is no number of {what}", word.span)
+        if int(word.text) >= nodes:
+            self._wrong(f"there is no node {word.text}: nodes go from 0 to {nodes - 1}", word.span)
+        return int(word.text)
 
     def _link(self, nodes: int, number: int, links: int) -> Link:
-        if self.place >= len(self.words):
-            end = len(self.source.text)
-            message = f"the file says {links} links and has {number}"
-            raise self._stop(message, self.source.span(end, end), self._span(self.words[2]))
-        first = self.words[self.place]
+        first = self.words.peek()
+        if first is None:
+            raise self._stop(f"the file says {links} links and has {number}", self._end, self.words.at(2).span)
         ends = self._node(nodes, "an end of a link"), self._node(nodes, "an end of a link")
         if ends[0] == ends[1]:
             self._wrong("a link from a node to itself", self._last)
         rate = self._quantity("a rate", _RATE, "as `100Gbps`")
         self._quantity("a delay", _DELAY, "as `0.005ms`: ns-3 takes a number without a unit for seconds")
         word = self._next("an error rate")
-        error = _fraction(word[0])
+        error = _fraction(word.text)
         if error is None or not 0 <= error <= 1:
-            self._wrong(f"{quoted(word[0])} is no error rate: a number from 0 to 1", self._span(word))
+            self._wrong(f"{quoted(word.text)} is no error rate: a number from 0 to 1", word.span)
         bits = 0.0
         if rate is not None:
             bits = float(rate[1]) * _FACTORS[rate[2]] * (8 if rate[3].startswith("B") else 1)
             if bits == 0:
-                self._wrong("a link of no rate", self._span(first))
-        return Link((min(ends), max(ends)), bits, self._span(first).to(self._span(word)))
+                self._wrong("a link of no rate", first.span)
+        return Link((min(ends), max(ends)), bits, first.span.to(word.span))
 
     def _quantity(self, what: str, form: re.Pattern[str], how: str) -> re.Match[str] | None:
         word = self._next(what)
-        match = form.fullmatch(word[0])
+        match = form.fullmatch(word.text)
         if match is None:
-            self._wrong(f"{quoted(word[0])} is not {what}: write it {how}", self._span(word))
+            self._wrong(f"{quoted(word.text)} is not {what}: write it {how}", word.span)
         return match
 
     def _wrong(self, message: str, span: Span) -> None:
