@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from astrac.diagnostics import Diagnostic, Label, diagnostic
 from astrac.models.shape import contradictions, resolve
-from astrac.training.strategies.placement import KINDS, npus, place
+from astrac.training.finding import Finding
+from astrac.training.strategies.context import METHODS
+from astrac.training.strategies.pipeline import SCHEDULES
+from astrac.training.strategies.placement import axis_blocks, npus, place
+from astrac.training.strategies.precision import without_peak
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from astrac.diagnostics import Diagnostic
     from astrac.source import Span
     from astrac.spec import Dimension, Spec
 
@@ -22,29 +27,28 @@ if TYPE_CHECKING:
 
 def rules(spec: Spec, at: At) -> tuple[Diagnostic, ...]:
     """All findings about a valid, typed Spec. A rule whose ground another one has found missing stays silent."""
-    found = [finding for rule in GROUND for finding in rule(spec, at)]
+    found = [finding.placed(at) for rule in GROUND for finding in rule(spec)]
     if not any(finding.is_error for finding in found):
-        found += [finding for rule in RULES for finding in rule(spec, at)]
+        found += [finding.placed(at) for rule in RULES for finding in rule(spec)]
+        found += [finding.placed(at) for finding in _advice(spec, at)]
     return tuple(found)
 
 
-def _complete(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _complete(spec: Spec) -> Iterator[Finding]:
     """One description of a model, and what a training step needs."""
     model = spec.model
     ways = [name for name in ("onnx", "transformer", "collective") if getattr(model, name) is not None]
     if not ways:
         hint = 'write `onnx: "path"`, `transformer { ... }` or `collective { ... }`'
-        yield diagnostic(
-            "AS501", "the model says neither `onnx` nor `transformer` nor `collective`", at("/model"), hints=(hint,)
-        )
+        yield Finding("AS501", "/model", "the model says neither `onnx` nor `transformer` nor `collective`", hint)
     elif len(ways) > 1:
-        label = Label(at(f"/model/{ways[0]}"), f"`{ways[0]}` is here")
-        yield diagnostic("AS502", f"the model says both `{ways[0]}` and `{ways[1]}`", at(f"/model/{ways[1]}"), label)
+        beside = f"/model/{ways[0]}", f"`{ways[0]}` is here"
+        yield Finding("AS502", f"/model/{ways[1]}", f"the model says both `{ways[0]}` and `{ways[1]}`", beside=beside)
     if model.collective is not None:
         return
     for name in ("parallelism", "training"):
         if getattr(spec, name) is None:
-            yield diagnostic("AS503", f"a spec needs a `{name}` block", at(""), hints=(HINTS[name],))
+            yield Finding("AS503", "", f"a spec needs a `{name}` block", HINTS[name])
 
 
 HINTS = {
@@ -57,25 +61,24 @@ MOST_NPUS = 1 << 20
 """A trace for each of them; ASTRA-sim itself needs 5 GB for 4,096 on one ring."""
 
 
-def _size(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _size(spec: Spec) -> Iterator[Finding]:
     """As many NPUs as files can be written for."""
     total = npus(spec.topology)
     if total > MOST_NPUS:
         sizes = " x ".join(str(dimension.size) for dimension in spec.topology.dimensions)
-        yield diagnostic("AS534", f"{sizes} = {total:,} NPUs, more than {MOST_NPUS:,}", at("/topology"))
+        yield Finding("AS534", "/topology", f"{sizes} = {total:,} NPUs, more than {MOST_NPUS:,}")
 
 
 GROUND = (_complete, _size)
 
 
-def _placement(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _placement(spec: Spec) -> Iterator[Finding]:
     """Degrees multiply to the NPUs and nest with the dimensions."""
     if spec.parallelism is not None and spec.model.collective is None:
-        for problem in place(spec).problems:
-            yield diagnostic(problem.code, problem.message, at(problem.pointer), hints=problem.hints)
+        yield from place(spec).problems
 
 
-def _batch(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _batch(spec: Spec) -> Iterator[Finding]:
     """The global batch divides into micro-batches, and they into the pipeline's rounds."""
     placement = place(spec)
     training = spec.training
@@ -89,29 +92,27 @@ def _batch(spec: Spec, at: At) -> Iterator[Diagnostic]:
         words.append(f"micro_batch {micro}")
     if training.global_batch % (replicas * micro):
         message = f"global_batch {training.global_batch} is not a multiple of {' x '.join(words)}"
-        yield diagnostic(
-            "AS515", message + (f" = {replicas * micro}" if len(words) > 1 else ""), at("/training/global_batch")
-        )
+        yield Finding("AS515", "/training/global_batch", message + (f" = {replicas * micro}" if len(words) > 1 else ""))
         return
     count = training.global_batch // (replicas * (training.micro_batch or training.global_batch // replicas))
-    for index, axis in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
-        if axis.kind == "pipeline" and axis.schedule == "interleaved" and count % degrees["pipeline"]:
-            message = f"`interleaved` needs a multiple of {degrees['pipeline']} micro-batches, this step has {count}"
-            yield diagnostic("AS516", message, at(f"/parallelism/axes/{index}/schedule"))
+    for pointer, axis in axis_blocks(spec):
+        if axis.kind == "pipeline" and SCHEDULES[axis.schedule].grouped and count % degrees["pipeline"]:
+            wanted = f"a multiple of {degrees['pipeline']} micro-batches"
+            message = f"`{axis.schedule}` needs {wanted}, this step has {count}"
+            yield Finding("AS516", f"{pointer}/schedule", message)
 
 
-def _shares(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _shares(spec: Spec) -> Iterator[Finding]:
     """What the axes cut must divide evenly."""
     model, placement = spec.model.transformer, place(spec)
     if placement.problems or spec.model.collective is not None:
         return
     degrees = placement.degrees
     if model is None:
-        yield from _needs_transformer(spec, degrees, at)
+        yield from _needs_transformer(spec, degrees)
         return
     for found in contradictions(model):
-        where = at(f"/model/transformer/{found.key}")
-        yield diagnostic(found.code, found.message, where, hints=(found.hint,))
+        yield Finding(found.code, f"/model/transformer/{found.key}", found.message, found.hint)
     shape = resolve(model)
     tensor, context = degrees["tensor"], degrees["context"]
     divided = [
@@ -124,96 +125,85 @@ def _shares(spec: Spec, at: At) -> Iterator[Diagnostic]:
     for key, value, degree, axis in divided:
         if value % degree and not (key == "kv_heads" and value == model.heads):
             message = f"{key} {value} is not a multiple of the {axis} axis' degree {degree}"
-            yield diagnostic("AS517", message, at(f"/model/transformer/{key}"))
-    yield from _tokens(spec, degrees, at)
-    yield from _experts(spec, degrees, at)
+            yield Finding("AS517", f"/model/transformer/{key}", message)
+    yield from _tokens(spec, degrees)
+    yield from _experts(spec, degrees)
 
 
-def _tokens(spec: Spec, degrees: dict[str, int], at: At) -> Iterator[Diagnostic]:
+def _tokens(spec: Spec, degrees: dict[str, int]) -> Iterator[Finding]:
     """Sequence parallelism and Ulysses cut what tensor and context axes left."""
     model = spec.model.transformer
     assert model is not None
-    for index, axis in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
-        pointer = f"/parallelism/axes/{index}"
+    for pointer, axis in axis_blocks(spec):
         both = degrees["tensor"] * degrees["context"]
         if axis.kind == "tensor" and axis.sequence_parallel and model.sequence % both:
             message = f"sequence {model.sequence} is not a multiple of tensor x context = {both} ranks that share it"
-            yield diagnostic("AS517", message, at(f"{pointer}/sequence_parallel"))
-        if axis.kind == "context" and axis.method == "ulysses" and degrees["context"] > 1:
+            yield Finding("AS517", f"{pointer}/sequence_parallel", message)
+        if axis.kind == "context" and METHODS[axis.method].splits_heads and degrees["context"] > 1:
             for key in ("heads", "kv_heads"):
                 value = getattr(model, key) or model.heads
                 if value % both:
-                    message = (
-                        f"`ulysses` spreads heads over tensor x context = {both} ranks; {key} {value} is no multiple"
-                    )
-                    yield diagnostic("AS517", message, at(f"{pointer}/method"))
+                    message = f"`{axis.method}` spreads heads over tensor x context = {both} ranks"
+                    yield Finding("AS517", f"{pointer}/method", f"{message}; {key} {value} is no multiple")
 
 
-def _experts(spec: Spec, degrees: dict[str, int], at: At) -> Iterator[Diagnostic]:
+def _experts(spec: Spec, degrees: dict[str, int]) -> Iterator[Finding]:
     """Experts spread over the expert axis; with a tensor axis tokens travel cut along the sequence."""
     model = spec.model.transformer
     assert model is not None
     experts = model.experts
-    axes = () if spec.parallelism is None else spec.parallelism.axes
-    for index, axis in enumerate(axes):
+    for pointer, axis in axis_blocks(spec):
         if axis.kind == "expert" and degrees["expert"] > 1:
             if experts is None:
-                yield diagnostic(
-                    "AS518", "an `expert` axis needs a model with `experts`", at(f"/parallelism/axes/{index}")
-                )
+                yield Finding("AS518", pointer, "an `expert` axis needs a model with `experts`")
             elif experts.count % degrees["expert"]:
                 message = f"{experts.count} experts are not a multiple of the expert axis' degree {degrees['expert']}"
-                yield diagnostic("AS517", message, at("/model/transformer/experts/count"))
+                yield Finding("AS517", "/model/transformer/experts/count", message)
         if axis.kind == "tensor" and experts is not None and experts.hidden and experts.hidden % degrees["tensor"]:
             message = (
                 f"experts' hidden {experts.hidden} is not a multiple of the tensor axis' degree {degrees['tensor']}"
             )
-            yield diagnostic("AS517", message, at("/model/transformer/experts/hidden"))
+            yield Finding("AS517", "/model/transformer/experts/hidden", message)
         if axis.kind == "tensor" and experts is not None and degrees["tensor"] > 1 and not axis.sequence_parallel:
             hint = (
                 "write `sequence_parallel: true`: tokens are then cut along the tensor axis when they travel to experts"
             )
             message = "a `tensor` axis over a model with experts needs sequence parallelism"
-            yield diagnostic("AS519", message, at(f"/parallelism/axes/{index}"), hints=(hint,))
+            yield Finding("AS519", pointer, message, hint)
 
 
-def _needs_transformer(spec: Spec, degrees: dict[str, int], at: At) -> Iterator[Diagnostic]:
+def _needs_transformer(spec: Spec, degrees: dict[str, int]) -> Iterator[Finding]:
     """Axes that cut tokens or experts need a model that has them."""
-    for index, axis in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
-        pointer = f"/parallelism/axes/{index}"
+    for pointer, axis in axis_blocks(spec):
         if axis.kind in ("context", "expert") and degrees[axis.kind] > 1:
-            yield diagnostic("AS518", f"a `{axis.kind}` axis needs a `transformer` model", at(pointer))
+            yield Finding("AS518", pointer, f"a `{axis.kind}` axis needs a `transformer` model")
         if axis.kind == "tensor" and degrees["tensor"] > 1:
             if axis.sequence_parallel:
-                yield diagnostic(
-                    "AS518", "`sequence_parallel` needs a `transformer` model", at(f"{pointer}/sequence_parallel")
+                yield Finding(
+                    "AS518", f"{pointer}/sequence_parallel", "`sequence_parallel` needs a `transformer` model"
                 )
             elif not any(layer.shard not in (None, "none") for layer in spec.model.layers or ()):
                 hint = 'say which layers it cuts: `layer "pattern" { shard: column }` and `{ shard: row }`'
-                yield diagnostic(
-                    "AS518", "a `tensor` axis cuts no layer of an ONNX model by itself", at(pointer), hints=(hint,)
-                )
+                yield Finding("AS518", pointer, "a `tensor` axis cuts no layer of an ONNX model by itself", hint)
 
 
-def _meaningless(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _meaningless(spec: Spec) -> Iterator[Finding]:
     """Keys that have nothing to act on."""
-    for index, axis in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
+    for pointer, axis in axis_blocks(spec):
         if axis.kind == "data" and axis.shard_on is not None and axis.shard == "none":
             hint = "write `shard: parameters` (or `gradients`, `optimizer`) beside it"
-            yield diagnostic(
-                "AS528", "`shard_on` without `shard`", at(f"/parallelism/axes/{index}/shard_on"), hints=(hint,)
-            )
+            yield Finding("AS528", f"{pointer}/shard_on", "`shard_on` without `shard`", hint)
     if spec.model.transformer is not None:
         for index, layer in enumerate(spec.model.layers):
             if layer.shard is not None:
                 message = "the layers of a `transformer` know how a tensor axis cuts them"
-                yield diagnostic("AS529", message, at(f"/model/layers/{index}/shard"))
+                yield Finding("AS529", f"/model/layers/{index}/shard", message)
 
 
 POWERS = ("halving_doubling", "double_binary_tree", "one_halving_doubling")
 
 
-def _algorithms(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _algorithms(spec: Spec) -> Iterator[Finding]:
     """Algorithms that need a power of two."""
     default = spec.system.algorithm
     for index, dimension in enumerate(spec.topology.dimensions):
@@ -226,26 +216,26 @@ def _algorithms(spec: Spec, at: At) -> Iterator[Diagnostic]:
                     words[f"{pointer}/algorithms/{kind}"] = word
         for place_, word in words.items():
             if word in POWERS and dimension.size & (dimension.size - 1):
-                where = at(place_ if dimension.algorithm or "algorithms" in place_ else "/system/algorithm")
-                label = Label(at(f"{pointer}/size"), f"`{dimension.name}` has {dimension.size} NPUs")
-                yield diagnostic("AS521", f"`{word}` needs a power of two NPUs", where, label)
+                where = place_ if dimension.algorithm or "algorithms" in place_ else "/system/algorithm"
+                beside = f"{pointer}/size", f"`{dimension.name}` has {dimension.size} NPUs"
+                yield Finding("AS521", where, f"`{word}` needs a power of two NPUs", beside=beside)
     if default.startswith("one_"):
         for index, dimension in enumerate(spec.topology.dimensions):
             if dimension.algorithm is not None:
                 message = f"`{default}` is one ring over all NPUs: a dimension cannot have its own algorithm beside it"
-                label = Label(at("/system/algorithm"), "asked for here")
-                yield diagnostic("AS522", message, at(f"/topology/dimensions/{index}/algorithm"), label)
+                beside = "/system/algorithm", "asked for here"
+                yield Finding("AS522", f"/topology/dimensions/{index}/algorithm", message, beside=beside)
 
 
-def _backend(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _backend(spec: Spec) -> Iterator[Finding]:
     """The congestion-aware network takes one dimension."""
     count = len(spec.topology.dimensions)
     if spec.system.backend == "congestion_aware" and count > 1:
         message = f"`congestion_aware` takes one dimension, this spec has {count}"
-        yield diagnostic("AS523", message, at("/system/backend"), Label(at("/topology"), "the topology is here"))
+        yield Finding("AS523", "/system/backend", message, beside=("/topology", "the topology is here"))
 
 
-def _whole_numbers(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _whole_numbers(spec: Spec) -> Iterator[Finding]:
     """What the simulator reads as whole nanoseconds, bytes, or bytes per nanosecond."""
     pool, collective = spec.memory_pool, spec.model.collective
     whole = "whole nanoseconds"
@@ -259,103 +249,90 @@ def _whole_numbers(spec: Spec, at: At) -> Iterator[Diagnostic]:
         values.append(("/model/collective/size", collective.size, 1, "whole bytes"))
     for pointer, value, factor, unit in values:
         if Fraction(value * factor).denominator != 1:
-            yield diagnostic("AS524", f"ASTRA-sim takes {unit} here", at(pointer))
+            yield Finding("AS524", pointer, f"ASTRA-sim takes {unit} here")
 
 
-def _pool(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _pool(spec: Spec) -> Iterator[Finding]:
     """Nodes of a shared memory."""
     pool = spec.memory_pool
     if pool is None:
         return
     total = npus(spec.topology)
     if pool.sharing == "node" and pool.nodes is None:
-        yield diagnostic("AS525", "`sharing: node` needs `nodes`", at("/memory_pool"))
+        yield Finding("AS525", "/memory_pool", "`sharing: node` needs `nodes`")
     elif pool.nodes is not None and pool.sharing != "node":
-        yield diagnostic("AS525", f"`nodes` means nothing with `sharing: {pool.sharing}`", at("/memory_pool/nodes"))
+        yield Finding("AS525", "/memory_pool/nodes", f"`nodes` means nothing with `sharing: {pool.sharing}`")
     elif pool.nodes is not None and total % pool.nodes:
-        yield diagnostic("AS525", f"{total} NPUs do not divide into {pool.nodes} nodes", at("/memory_pool/nodes"))
+        yield Finding("AS525", "/memory_pool/nodes", f"{total} NPUs do not divide into {pool.nodes} nodes")
     if pool.bandwidth < 10**9:
-        yield diagnostic(
-            "AS524", "below 1 GB/s ASTRA-sim's remote memory is infinitely fast", at("/memory_pool/bandwidth")
-        )
+        yield Finding("AS524", "/memory_pool/bandwidth", "below 1 GB/s ASTRA-sim's remote memory is infinitely fast")
 
 
-def _stragglers(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _stragglers(spec: Spec) -> Iterator[Finding]:
     """Ranks that exist."""
     slow, total = spec.hardware.slow, npus(spec.topology)
     for index, rank in enumerate(() if slow is None else slow.ranks):
         if rank >= total:
-            yield diagnostic(
-                "AS526", f"rank {rank} of {total} NPUs (0 to {total - 1})", at(f"/hardware/slow/ranks/{index}")
-            )
+            yield Finding("AS526", f"/hardware/slow/ranks/{index}", f"rank {rank} of {total} NPUs (0 to {total - 1})")
 
 
-def _schedule(spec: Spec, at: At) -> Iterator[Diagnostic]:
-    """`chunks` belongs to `interleaved`."""
-    for index, axis in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
-        if axis.kind == "pipeline" and (axis.chunks > 1) != (axis.schedule == "interleaved"):
-            pointer = f"/parallelism/axes/{index}"
+def _schedule(spec: Spec) -> Iterator[Finding]:
+    """`chunks` belongs to a schedule that runs groups of micro-batches through several virtual stages."""
+    for pointer, axis in axis_blocks(spec):
+        if axis.kind == "pipeline" and (axis.chunks > 1) != SCHEDULES[axis.schedule].grouped:
             key = "chunks" if axis.chunks > 1 else "schedule"
             hint = "write both: `schedule: interleaved, chunks: 2`"
             message = f"`schedule: {axis.schedule}` with chunks {axis.chunks}"
-            yield diagnostic("AS527", message, at(f"{pointer}/{key}"), hints=(hint,))
+            yield Finding("AS527", f"{pointer}/{key}", message, hint)
 
 
-def _peak(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _peak(spec: Spec) -> Iterator[Finding]:
     """The data type that is trained in has a peak."""
     precision = None if spec.training is None else spec.training.precision
     if precision is None:
         if spec.model.transformer is not None and spec.training is not None:
             hint = "for example `precision: bf16`"
-            yield diagnostic("AS505", "a `transformer` needs `training.precision`", at("/training"), hints=(hint,))
+            yield Finding("AS505", "/training", "a `transformer` needs `training.precision`", hint)
         return
-    peak = spec.hardware.peak
-    if getattr(peak, precision.compute) is None:
-        known = [word for word in PEAKS if getattr(peak, word) is not None]
-        message = f"`{spec.hardware.name}` has no peak for `{precision.compute}`"
-        hint = f"it has {', '.join(known)}: add `peak {{ {precision.compute}: ... }}` or train in one of these"
-        yield diagnostic(
-            "AS506", message, at("/training/precision"), Label(at("/hardware"), "the hardware is here"), hints=(hint,)
-        )
+    found = without_peak(spec.hardware, precision.compute, "/training/precision")
+    if found is not None:
+        yield replace(found, beside=("/hardware", "the hardware is here"))
 
 
-PEAKS = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8")
-
-
-def _advice(spec: Spec, at: At) -> Iterator[Diagnostic]:
+def _advice(spec: Spec, at: At) -> Iterator[Finding]:
     """What runs, but not as one would think."""
     system, dimensions = spec.system, spec.topology.dimensions
     if system.active_chunks > 1 and system.backend == "congestion_unaware":
         message = f"{system.active_chunks} active chunks each get the full bandwidth: results can beat the wire"
-        yield diagnostic("AS801", message, at("/system/active_chunks"))
+        yield Finding("AS801", "/system/active_chunks", message)
     written = at("/system/active_chunks") != at("/system")
     if written and len(dimensions) > 1 and system.active_chunks < system.chunks:
         message = f"active_chunks {system.active_chunks} < chunks {system.chunks} can deadlock in ns-3"
         hint = f"there, use {system.chunks}; the analytical networks run either"
-        yield diagnostic("AS802", message, at("/system/active_chunks"), hints=(hint,))
+        yield Finding("AS802", "/system/active_chunks", message, hint)
     for index, dimension in enumerate(dimensions):
         if (dimension.algorithm or system.algorithm) == "direct" and dimension.kind in ("ring", "switch"):
             message = (
                 f"`direct` on a {dimension.kind}: all {dimension.size - 1} messages get the full bandwidth at once"
             )
             key = f"/topology/dimensions/{index}"
-            where = at(f"{key}/algorithm") if dimension.algorithm else at(key)
-            yield diagnostic("AS803", message, where)
-        yield from _bits(dimension, at(f"/topology/dimensions/{index}/bandwidth"))
+            yield Finding("AS803", f"{key}/algorithm" if dimension.algorithm else key, message)
+        yield from _bits(dimension, f"/topology/dimensions/{index}/bandwidth", at)
 
 
 CARDS = (100, 200, 400, 800)
 """Gb/s that network cards have. A ring of 100 GB/s is a torus' link as well."""
 
 
-def _bits(dimension: Dimension, span: Span) -> Iterator[Diagnostic]:
+def _bits(dimension: Dimension, pointer: str, at: At) -> Iterator[Finding]:
     """Bytes where a network card has as many bits."""
+    span = at(pointer)
     number = Fraction(dimension.bandwidth) / 10**9
     likely = number in CARDS and (number > CARDS[0] or dimension.kind == "switch")
     if likely and re.search(r"\bGB/s", span.source.text[span.start : span.end]):
         message = f"{number} GB/s is {8 * number} Gb/s"
         hint = f"a network card of {number} Gb/s is `{number} Gb/s`, which is {number / 8} GB/s"
-        yield diagnostic("AS806", message, span, hints=(hint,))
+        yield Finding("AS806", pointer, message, hint)
 
 
 RULES = (
@@ -370,7 +347,4 @@ RULES = (
     _schedule,
     _meaningless,
     _peak,
-    _advice,
 )
-
-__all__ = ["KINDS", "rules"]

@@ -1,14 +1,12 @@
-"""Compute models: one file each, one signature (`Cost`: work of a layer to whole nanoseconds)."""
+"""Compute models of one signature (`Cost`: work of a layer to whole nanoseconds)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from astrac.training.compute.cost import Cost, Work, products, roofline, slow
 from astrac.training.compute.profile import Times, missing_times, profile, read_times
-from astrac.training.compute.roofline import roofline
-from astrac.training.compute.slow import slow
 from astrac.training.compute.systolic import systolic
-from astrac.training.compute.work import Cost, Work, products
 
 if TYPE_CHECKING:
     from astrac.spec import Hardware

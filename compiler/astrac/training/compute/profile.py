@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic
 from astrac.suggest import did_you_mean
-from astrac.training.compute.work import Cost, Work, whole_nanoseconds
+from astrac.training.compute.cost import Cost, Work, whole_nanoseconds
 from astrac.units import UNITS, Dimension
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.training.compute.work import Cost, Work, whole_nanoseconds
+from astrac.training.compute.cost import Cost, Work, whole_nanoseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,8 +1,8 @@
 """Spec x layers -> Plan: what every rank does.
 
 `overrides` lays the spec's words over the layers, `parts` cuts each layer as the axes say, `partition` cuts the chain
-into pipeline stages, `stage` writes the steps of the ranks of one stage, `memory` adds up what they keep, `fits`
-compares that with the hardware.
+into pipeline stages, `stage` writes the steps of the ranks of one stage, `memory` adds up what they keep
+and compares that with the hardware.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_errors
 from astrac.job import Axis, Kind
 from astrac.training.compute import slow
-from astrac.training.lower.fits import fits
-from astrac.training.lower.memory import memory
+from astrac.training.lower.memory import fits, memory
 from astrac.training.lower.overrides import override, uneven, unmatched
 from astrac.training.lower.partition import cut
 from astrac.training.lower.parts import part, phases
@@ -22,8 +21,8 @@ from astrac.training.lower.steps import StepBuilder
 from astrac.training.lower.virtual_stage import PipelinePosition, VirtualStage
 from astrac.training.plan import Communicate, MemoryFootprint, Phase, Plan, StageProgram
 from astrac.training.strategies.part import Setting
-from astrac.training.strategies.placement import Placement, npus, place
-from astrac.training.strategies.precision import own_type, widths
+from astrac.training.strategies.placement import Placement, axis_blocks, npus, place
+from astrac.training.strategies.precision import own_type, widths, without_peak
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from astrac.models.model import Model
     from astrac.source import Span
     from astrac.spec import CollectiveBenchmark, Spec, Training
-    from astrac.training.compute.work import Cost
+    from astrac.training.compute.cost import Cost
 
 
 def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span]) -> Result[Plan]:
@@ -115,12 +114,10 @@ def _bounded(virtual_stages: tuple[VirtualStage, ...], rounds: int, at: Callable
 
 def _pipeline(spec: Spec, placement: Placement) -> tuple[int, str, int]:
     """The number of stages, the schedule, and the virtual stages of each."""
-    stages = placement.degrees["pipeline"]
-    axes = () if spec.parallelism is None else spec.parallelism.axes
-    block = next((axis for axis in axes if axis.kind == "pipeline"), None)
-    if block is None or stages == 1:
-        return 1, "one_f_one_b", 1
-    return stages, block.schedule, block.chunks
+    for _, block in axis_blocks(spec):
+        if block.kind == "pipeline" and placement.degrees["pipeline"] > 1:
+            return placement.degrees["pipeline"], block.schedule, block.chunks
+    return 1, "one_f_one_b", 1
 
 
 def _tied(
@@ -168,10 +165,5 @@ def _peaks(setting: Setting, model: Model, at: Callable[[str], Span]) -> Iterato
     """AS506 for data types that something computes in and that have no peak."""
     words = {setting.widths.compute}
     words |= {found.precision for layer in model.layers for found in setting.overrides(layer) if found.precision}
-    peak = setting.spec.hardware.peak
-    for word in sorted(words):
-        if getattr(peak, word) is None:
-            known = [name for name in ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8") if getattr(peak, name)]
-            message = f"`{setting.spec.hardware.name}` has no peak for `{word}`"
-            hint = f"it has {', '.join(known)}: add `peak {{ {word}: ... }}` or train in one of these"
-            yield diagnostic("AS506", message, at("/hardware/peak"), hints=(hint,))
+    found = (without_peak(setting.spec.hardware, word, "/hardware/peak") for word in sorted(words))
+    return (finding.placed(at) for finding in found if finding is not None)

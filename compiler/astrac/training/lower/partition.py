@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from astrac.models.model import Model
     from astrac.source import Span
-    from astrac.training.compute.work import Cost
+    from astrac.training.compute.cost import Cost
     from astrac.training.strategies.layer_units import LayerUnit
     from astrac.training.strategies.part import Part, Setting
 

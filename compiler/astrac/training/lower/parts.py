@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from astrac.models.model import Layer, Role, traffic
-from astrac.training.compute.work import Work, products
+from astrac.training.compute.cost import Work, products
 from astrac.training.plan import Phase
 from astrac.training.strategies import context, expert, tensor
 from astrac.training.strategies.part import ExchangePoint, Part, Setting

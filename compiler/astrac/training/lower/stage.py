@@ -15,7 +15,7 @@ from astrac.training.strategies.part import ExchangePoint, Part, Setting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from astrac.training.compute.work import Cost
+    from astrac.training.compute.cost import Cost
     from astrac.training.lower.virtual_stage import PipelinePosition, VirtualStage
     from astrac.training.strategies.layer_units import LayerUnit
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from astrac.job import Kind
-from astrac.training.compute.work import Work
+from astrac.training.compute.cost import Work
 from astrac.training.plan import Communicate, Computation, Phase, Remote
 from astrac.training.strategies.data import KIND as DATA
 from astrac.training.strategies.data import Reducer, reducer_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from astrac.spec import Data
-    from astrac.training.compute.work import Cost
+    from astrac.training.compute.cost import Cost
     from astrac.training.lower.steps import StepBuilder
     from astrac.training.lower.virtual_stage import VirtualStage
     from astrac.training.strategies.layer_units import LayerUnit

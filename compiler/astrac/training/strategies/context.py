@@ -9,7 +9,7 @@ all-gather of one token a sample brings them to all.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.job import Kind
 from astrac.models.model import Role
@@ -49,7 +49,7 @@ def cut(part: Part, setting: Setting) -> Part:
     )
     if part.layer.role is not Role.ATTENTION:
         return own
-    return METHODS[options.method](part, own, setting)
+    return METHODS[options.method].attend(part, own, setting)
 
 
 def _sizes(own: Part) -> tuple[int, int]:
@@ -91,9 +91,20 @@ def _ulysses(whole: Part, own: Part, setting: Setting) -> Part:
     )
 
 
-METHODS: dict[str, Callable[[Part, Part, Setting], Part]] = {
-    "all_gather": _gathered,
-    "ring": _ring,
-    "ulysses": _ulysses,
+class Method(NamedTuple):
+    """How attention sees the tokens of other ranks.
+
+    Attributes:
+        attend: attention on one rank, of the part before and the part after the cut along tokens.
+        splits_heads: heads must divide by the degree too.
+    """
+
+    attend: Callable[[Part, Part, Setting], Part]
+    splits_heads: bool = False
+
+
+METHODS: dict[str, Method] = {
+    "all_gather": Method(_gathered),
+    "ring": Method(_ring),
+    "ulysses": Method(_ulysses, splits_heads=True),
 }
-"""From the part before and after the cut along tokens."""

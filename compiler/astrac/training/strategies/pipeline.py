@@ -30,7 +30,7 @@ class Schedule:
 
     Attributes:
         grouped: micro-batches go in groups of as many as there are stages: a group passes through all virtual stages
-            of a stage before the next one starts. Otherwise all micro-batches are one group.
+            of a stage, of which there are several, before the next one starts. Otherwise all are one group.
         warm_up: how many forward passes come first at (stage, stages, virtual stages); None = all.
     """
 

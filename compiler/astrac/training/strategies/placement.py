@@ -9,14 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from astrac.job import Axis
+from astrac.training.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from astrac.spec import Spec, Topology
+    from astrac.spec import Context, Data, Expert, Pipeline, Spec, Tensor, Topology
+
+    AxisBlock: TypeAlias = Data | Tensor | Pipeline | Expert | Context
 
 KINDS = ("data", "tensor", "pipeline", "expert", "context")
 """Words of the axes; a degree of 1 is the same as no axis."""
@@ -29,30 +32,24 @@ SHARD, REPLICA = "data.shard", "data.replica"
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Why the axes do not fit: a message and where, as a JSON pointer into the Document."""
-
-    code: str
-    pointer: str
-    message: str
-    hints: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Placement:
     """Where the axes lie.
 
     Attributes:
         degrees: of every word of KINDS, 1 for absent ones, and of the halves of a hybrid data axis.
         axes: those of degree above 1, innermost first; a hybrid data axis stands as its two halves.
-        dimensions: for each axis word, the names of the dimensions it touches.
         problems: none when the rest can be relied upon.
     """
 
     degrees: dict[str, int]
     axes: tuple[Axis, ...]
-    dimensions: dict[str, tuple[str, ...]]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
+
+
+def axis_blocks(spec: Spec) -> Iterator[tuple[str, AxisBlock]]:
+    """The blocks of a spec's parallelism, each with its JSON pointer."""
+    for index, block in enumerate(() if spec.parallelism is None else spec.parallelism.axes):
+        yield f"/parallelism/axes/{index}", block
 
 
 def npus(topology: Topology) -> int:
@@ -60,10 +57,10 @@ def npus(topology: Topology) -> int:
     return prod(dimension.size for dimension in topology.dimensions)
 
 
-def degrees(spec: Spec) -> tuple[dict[str, int], tuple[Problem, ...]]:
+def degrees(spec: Spec) -> tuple[dict[str, int], tuple[Finding, ...]]:
     """The degree of every axis, the one that is left out filled in."""
     found = dict.fromkeys(KINDS, 1)
-    axes = () if spec.parallelism is None else spec.parallelism.axes
+    axes = [block for _, block in axis_blocks(spec)]
     total = npus(spec.topology)
     known = prod(axis.degree for axis in axes if axis.degree is not None)
     factors = " x ".join(f"{axis.kind} {axis.degree}" for axis in axes if axis.degree is not None) or "1"
@@ -72,12 +69,12 @@ def degrees(spec: Spec) -> tuple[dict[str, int], tuple[Problem, ...]]:
     if len(open_ones) > 1:
         pointer = f"/parallelism/axes/{open_ones[1]}"
         message = f"only one axis may leave out `degree`, `{axes[open_ones[0]].kind}` does already"
-        return found, (Problem("AS511", pointer, message),)
+        return found, (Finding("AS511", pointer, message),)
     if known > total or total % known:
-        return found, (Problem("AS510", "/parallelism", f"{sum_up} does not divide {total} NPUs"),)
+        return found, (Finding("AS510", "/parallelism", f"{sum_up} does not divide {total} NPUs"),)
     if not open_ones and known != total:
         hint = "let one axis leave out `degree`: it takes the rest"
-        return found, (Problem("AS510", "/parallelism", f"{sum_up}, but the topology has {total} NPUs", (hint,)),)
+        return found, (Finding("AS510", "/parallelism", f"{sum_up}, but the topology has {total} NPUs", hint),)
     for axis in axes:
         found[axis.kind] = total // known if axis.degree is None else axis.degree
     return found, ()
@@ -87,27 +84,24 @@ def place(spec: Spec) -> Placement:
     """Lays the axes over the dimensions; never fails, but names what does not fit."""
     known, problems = degrees(spec)
     if problems:
-        return Placement(known, (), {}, problems)
+        return Placement(known, (), problems)
     axes: list[Axis] = []
-    touched: dict[str, tuple[str, ...]] = {}
     stride = 1
-    blocks = () if spec.parallelism is None else spec.parallelism.axes
-    for index, block in enumerate(blocks):
+    for pointer, block in axis_blocks(spec):
         axis = Axis(block.kind, stride, known[block.kind])
         stride *= axis.size
         misfit = _misfit(axis, spec.topology)
-        touched[axis.name] = _touched(axis, spec.topology)
-        pointer = f"/parallelism/axes/{index}"
+        touched = tuple(name for name, _ in _pieces(axis, spec.topology))
         if misfit is not None:
-            problems += (Problem("AS512", pointer, misfit),)
-        elif block.on is not None and axis.size > 1 and tuple(block.on) != touched[axis.name]:
-            problems += (_elsewhere(axis, block.on, touched[axis.name], pointer),)
+            problems += (Finding("AS512", pointer, misfit),)
+        elif block.on is not None and axis.size > 1 and tuple(block.on) != touched:
+            problems += (_elsewhere(axis, block.on, touched, pointer),)
         if axis.size > 1:
             axes.append(axis)
     if not problems:
         axes, more = _halved(axes, known, spec)
         problems += more
-    return Placement(known, tuple(axes), touched, problems)
+    return Placement(known, tuple(axes), problems)
 
 
 def bounds(topology: Topology) -> list[int]:
@@ -131,35 +125,23 @@ def _misfit(axis: Axis, topology: Topology) -> str | None:
     return None
 
 
-def _touched(axis: Axis, topology: Topology) -> tuple[str, ...]:
-    end = axis.stride * axis.size
-    return tuple(
-        dimension.name
-        for (low, high), dimension in zip(pairwise(bounds(topology)), topology.dimensions, strict=True)
-        if axis.size > 1 and low < end and high > axis.stride
-    )
-
-
-def _elsewhere(axis: Axis, wanted: Sequence[str], actual: Sequence[str], pointer: str) -> Problem:
+def _elsewhere(axis: Axis, wanted: Sequence[str], actual: Sequence[str], pointer: str) -> Finding:
     def listed(names: Sequence[str]) -> str:
         return "[" + ", ".join(names) + "]"
 
     message = f"the `{axis.name}` axis of degree {axis.size} fills {listed(actual)}, not {listed(wanted)}"
     hint = "axes fill the dimensions in file order, innermost first: reorder the axes or change their degrees"
-    return Problem("AS513", f"{pointer}/on", message, (hint,))
+    return Finding("AS513", f"{pointer}/on", message, hint)
 
 
-def _halved(axes: list[Axis], known: dict[str, int], spec: Spec) -> tuple[list[Axis], tuple[Problem, ...]]:
+def _halved(axes: list[Axis], known: dict[str, int], spec: Spec) -> tuple[list[Axis], tuple[Finding, ...]]:
     """Splits the data axis into its sharded and its replicated half where hybrid sharding asks for it."""
-    blocks = () if spec.parallelism is None else spec.parallelism.axes
-    index, block = next(((i, b) for i, b in enumerate(blocks) if b.kind == "data"), (0, None))
-    names = None if block is None else block.shard_on
     whole = next((axis for axis in axes if axis.name == "data"), None)
+    pointer, names = next(((at, block.shard_on) for at, block in axis_blocks(spec) if block.kind == "data"), ("", None))
     if names is None or whole is None:
         return axes, ()
     pieces = _pieces(whole, spec.topology)
     inner = prod(size for name, size in pieces[: len(names)])
-    pointer = f"/parallelism/axes/{index}/shard_on"
     mine = [name for name, _ in pieces]
     if list(names) == mine[: len(names)]:
         halves = [(SHARD, inner), (REPLICA, whole.size // inner)]
@@ -168,7 +150,7 @@ def _halved(axes: list[Axis], known: dict[str, int], spec: Spec) -> tuple[list[A
         halves = [(REPLICA, whole.size // outer), (SHARD, outer)]
     else:
         message = f"the data axis fills [{', '.join(mine)}]: `shard_on` must name the first or the last of them"
-        return axes, (Problem("AS514", pointer, message),)
+        return axes, (Finding("AS514", f"{pointer}/shard_on", message),)
     split: list[Axis] = []
     stride = whole.stride
     for name, size in halves:

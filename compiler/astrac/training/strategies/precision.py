@@ -1,27 +1,50 @@
-"""Data types of a run: the words of a spec, or those of the model's file, as bytes per element."""
+"""Data types: a row each, and the words of a spec, or those of a model's file, as bytes per element."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from astrac.training.finding import Finding
 from astrac.training.strategies.part import Widths
 
 if TYPE_CHECKING:
     from astrac.models.model import Model
-    from astrac.spec import Precision
+    from astrac.spec import Hardware, Precision
 
-BYTES: dict[str, int] = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1}
 
-WORDS: dict[str, str] = {
-    "float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float8": "fp8", "int8": "int8",
-}  # fmt: skip
-"""Types of a file that a spec has a word for."""
+class DataType(NamedTuple):
+    """`bytes` per element, and the name of the type in a model's file, None where no file has it."""
+
+    bytes: int
+    stored: str | None
+
+
+DATA_TYPES: dict[str, DataType] = {
+    "fp64": DataType(8, "float64"),
+    "fp32": DataType(4, "float32"),
+    "tf32": DataType(4, None),  # 19 bits that are stored in 32
+    "fp16": DataType(2, "float16"),
+    "bf16": DataType(2, "bfloat16"),
+    "fp8": DataType(1, "float8"),
+    "int8": DataType(1, "int8"),
+}
+"""By the word of a spec, which is also the attribute of `Peak`."""
 
 
 def own_type(model: Model) -> str | None:
     """The word for the type that all matrices of a model are stored in, or None when there is no single one."""
     found = {layer.weight.dtype for layer in model.layers if layer.weight is not None and layer.macs}
-    return WORDS.get(found.pop()) if len(found) == 1 else None
+    words = {row.stored: word for word, row in DATA_TYPES.items()}
+    return words.get(found.pop()) if len(found) == 1 else None
+
+
+def without_peak(hardware: Hardware, word: str, pointer: str) -> Finding | None:
+    """AS506 for a data type that the hardware has no peak for; None when it has one."""
+    if getattr(hardware.peak, word) is not None:
+        return None
+    known = [name for name in DATA_TYPES if getattr(hardware.peak, name)]
+    hint = f"it has {', '.join(known)}: add `peak {{ {word}: ... }}` or train in one of these"
+    return Finding("AS506", pointer, f"`{hardware.name}` has no peak for `{word}`", hint)
 
 
 def widths(precision: Precision | None, own: str) -> Widths:
@@ -33,18 +56,19 @@ def widths(precision: Precision | None, own: str) -> Widths:
         precision: the spec's block.
         own: the word that holds without one.
     """
+    size = {word: row.bytes for word, row in DATA_TYPES.items()}
     if precision is None:
-        width = BYTES[own]
-        return Widths(own, width, width, width, width, BYTES["fp32"], master=width < BYTES["fp32"])
-    weights = BYTES[precision.weights or precision.compute]
-    gradients = BYTES[precision.gradients] if precision.gradients else weights
-    optimizer = BYTES[precision.optimizer]
+        width = size[own]
+        return Widths(own, width, width, width, width, size["fp32"], master=width < size["fp32"])
+    weights = size[precision.weights or precision.compute]
+    gradients = size[precision.gradients] if precision.gradients else weights
+    optimizer = size[precision.optimizer]
     return Widths(
         compute=precision.compute,
         weights=weights,
         gradients=gradients,
-        reduce=BYTES[precision.reduce] if precision.reduce else gradients,
-        activations=BYTES[precision.activations or precision.compute],
+        reduce=size[precision.reduce] if precision.reduce else gradients,
+        activations=size[precision.activations or precision.compute],
         optimizer=optimizer,
         master=weights < optimizer if precision.master_weights is None else precision.master_weights,
     )

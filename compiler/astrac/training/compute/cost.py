@@ -1,4 +1,4 @@
-"""What a cost function prices, and the shape that all of them have."""
+"""What a cost function prices, the shape that all of them have, and the plainest: a roofline, and a straggler's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from astrac.models.model import Layer, Matmul
+    from astrac.spec import Hardware, Slow
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +64,37 @@ def products(layer: Layer, forward: tuple[Matmul, ...], phase: str) -> tuple[Mat
 def whole_nanoseconds(seconds: Fraction) -> int:
     """A time cut off to whole nanoseconds as the simulator cuts it, but at least 1: a node of 0 ns would break it."""
     return max(1, int(seconds * 10**9))
+
+
+def roofline(hardware: Hardware) -> Cost:
+    """Prices work at max(FLOPs / (peak x efficiency), bytes / memory bandwidth), cut off to whole ns, at least 1.
+
+    Williams, Waterman and Patterson 2009. `efficiency` scales the peak only: ASTRA-sim prices the reductions of
+    collectives with the same memory bandwidth. Exact until the cut.
+
+    Args:
+        hardware: FLOP/s for each data type, bytes per second.
+    """
+
+    def cost(work: Work) -> int:
+        peak = getattr(hardware.peak, work.precision)
+        assert peak is not None, f"rules let `{work.precision}` pass without a peak"
+        compute = work.flops / (peak * hardware.efficiency)
+        memory = work.bytes / hardware.memory.bandwidth
+        return whole_nanoseconds(max(compute, memory))
+
+    return cost
+
+
+def slow(straggler: Slow, cost: Cost) -> Cost:
+    """What a straggler takes: `factor` times what its peers take, cut off to whole ns.
+
+    Args:
+        straggler: the factor, at least 1.
+        cost: of its peers.
+    """
+
+    def slower(work: Work) -> int:
+        return int(cost(work) * straggler.factor)
+
+    return slower
