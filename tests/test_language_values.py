@@ -207,7 +207,7 @@ def test_a_plain_word_for_a_block():
         ([1, "1"], "uniqueItems", True, False),
         ({"a": 1}, "required", ["a", "b"], True),
         ({"a": 1}, "additionalProperties", False, True),
-        (6, "multipleOf", 3, True),  # a keyword without a message
+        (7, "multipleOf", 3, True),  # a keyword without a message
     ],
 )
 def test_keywords(value, keyword, limit, broken):

@@ -1,25 +1,22 @@
-"""JSON Schema 2020-12, as far as our schemas use it: a value -> what it does against its schema.
+"""A value -> what it does against its JSON Schema (2020-12).
 
-The package `jsonschema` takes longer to import than a check of a spec takes. Violations are those that it finds, in
-its order; a test compares them. Two things are stricter: 8.0 is no integer, and infinity is no number. `x-blocks` holds
-a schema for each kind of the blocks of a list; other keywords that begin with `x-`, and those that only describe, say
-nothing of a value. A keyword that is not known here is violated by every value.
+jsonschema decides. Importing it takes longer than a check of a spec takes, so a value that is plainly right by the
+keywords that our schemas use is never shown to it; a test compares the two. Two things are stricter than the standard:
+8.0 is no integer, and infinity is no number. `x-blocks` holds a schema for each kind of the blocks of a list.
 """
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     Schema: TypeAlias = Mapping[str, Any]
-
-    _Path: TypeAlias = tuple[Any, Any] | None
-    """The path of what a value is in, and the step to it."""
 
 
 class Violation(NamedTuple):
@@ -44,121 +41,74 @@ class Violation(NamedTuple):
 
 def violations(value: Any, schema: Schema) -> list[Violation]:
     """All that a value does against a schema; `$ref` is followed within the schema."""
-    validation = _Validation(schema)
-    validation.check(value, schema, None)
-    return validation.found
+    if is_plainly_right(value, schema, schema):
+        return []
+    return [
+        Violation(
+            keyword=str(error.validator),
+            path=tuple(error.absolute_path),
+            value=error.instance,
+            wanted=error.message if error.validator == "required" else error.validator_value,
+            schema=error.schema,
+            of_key="propertyNames" in error.absolute_schema_path,
+        )
+        for error in _engine()(schema).iter_errors(value)
+    ]
 
 
-class _Validation:
-    """Walks a value and its schema; one per call of `violations`."""
+@cache
+def _engine() -> Any:
+    """Jsonschema's validator, with numbers that may be fractions, blocks by their kinds, and a name a missing key."""
+    from jsonschema import Draft202012Validator, ValidationError, validators  # noqa: PLC0415 - see above
 
-    def __init__(self, root: Schema) -> None:
-        self.root = root
-        self.found: list[Violation] = []
-        self.in_key = False
-
-    def check(self, value: Any, schema: Schema, path: _Path) -> None:
-        """Keyword by keyword, in the schema's order."""
-        for keyword, wanted in schema.items():
-            holds = _HOLDS.get(keyword)
-            if holds is not None:
-                if not holds(value, wanted):
-                    self._violated(keyword, path, value, wanted, schema)
-            elif keyword in _WALKS:
-                _WALKS[keyword](self, value, wanted, schema, path)
-            elif not (keyword in _DESCRIBING or keyword.startswith("x-")):
-                self._violated(keyword, path, value, wanted, schema)
-
-    def _violated(self, keyword: str, path: _Path, value: Any, wanted: Any, schema: Schema) -> None:
-        steps: list[str | int] = []
-        while path is not None:
-            path, step = path
-            steps.append(step)
-        self.found.append(Violation(keyword, tuple(reversed(steps)), value, wanted, schema, self.in_key))
-
-    def _is_valid(self, value: Any, schema: Schema) -> bool:
-        apart = _Validation(self.root)
-        apart.check(value, schema, None)
-        return not apart.found
-
-    # -- keywords that speak of parts
-
-    def required(self, value: Any, wanted: list[str], schema: Schema, path: _Path) -> None:
-        """A violation for each property that is missing."""
-        for name in wanted if isinstance(value, dict) else ():
-            if name not in value:
-                self._violated("required", path, value, name, schema)
-
-    def properties(self, value: Any, wanted: Mapping[str, Schema], _schema: Schema, path: _Path) -> None:
-        """The properties that the schema names."""
+    def required(_: Any, wanted: list[str], value: Any, __: Any) -> Iterator[Any]:
         if isinstance(value, dict):
-            for name, row in wanted.items():
-                if name in value:
-                    self.check(value[name], row, (path, name))
+            yield from (ValidationError(name) for name in wanted if name not in value)
 
-    def additional(self, value: Any, wanted: Schema | bool, schema: Schema, path: _Path) -> None:
-        """The properties that it does not name."""
-        if not isinstance(value, dict) or wanted is True:
-            return
-        known = schema.get("properties", ())
-        others = [name for name in value if name not in known]
-        if isinstance(wanted, bool):
-            if others:
-                self._violated("additionalProperties", path, value, wanted, schema)
-            return
-        for name in others:
-            self.check(value[name], wanted, (path, name))
+    def blocks(engine: Any, wanted: Mapping[str, Schema], value: Any, _: Any) -> Iterator[Any]:
+        for at, item in enumerate(_entries(value)):
+            yield from engine.descend(item, wanted.get(item["kind"], {}), path=at, schema_path=item["kind"])
 
-    def names(self, value: Any, wanted: Schema, _schema: Schema, path: _Path) -> None:
-        """The keys themselves."""
-        self.in_key = True
-        for name in value if isinstance(value, dict) else ():
-            self.check(name, wanted, path)
-        self.in_key = False
+    checker = Draft202012Validator.TYPE_CHECKER
+    for kind, is_one in (("integer", _is_integer), ("number", _is_number)):
+        checker = checker.redefine(kind, lambda _, value, is_one=is_one: is_one(value))
+    extend: Any = validators.extend
+    return extend(Draft202012Validator, {"required": required, "x-blocks": blocks}, type_checker=checker)
 
-    def items(self, value: Any, wanted: Schema, _schema: Schema, path: _Path) -> None:
-        """The entries of a list."""
-        for at, item in enumerate(value if isinstance(value, list) else ()):
-            self.check(item, wanted, (path, at))
 
-    def blocks(self, value: Any, wanted: Mapping[str, Schema], _schema: Schema, path: _Path) -> None:
-        """The blocks of a list, each by the schema of its kind."""
-        for at, item in enumerate(value if isinstance(value, list) else ()):
-            if item["kind"] in wanted:
-                self.check(item, wanted[item["kind"]], (path, at))
+# -- the quick yes
 
-    def reference(self, value: Any, wanted: str, _schema: Schema, path: _Path) -> None:
-        """The schema that a `$ref` names, as `#/$defs/name`."""
-        found: Any = self.root
-        for step in wanted.split("/")[1:]:
-            found = found[step]
-        self.check(value, found, path)
 
-    def all_of(self, value: Any, wanted: list[Schema], _schema: Schema, path: _Path) -> None:
-        """Every one of several schemas."""
-        for schema in wanted:
-            self.check(value, schema, path)
+def is_plainly_right(value: Any, schema: Schema, root: Schema) -> bool:
+    """Whether a value is right by keywords that are looked at here; False says nothing.
 
-    def any_of(self, value: Any, wanted: list[Schema], schema: Schema, path: _Path) -> None:
-        """At least one of several schemas."""
-        if not any(self._is_valid(value, one) for one in wanted):
-            self._violated("anyOf", path, value, wanted, schema)
+    Args:
+        value: the document, or a part of it.
+        schema: of the value.
+        root: of the document, in which `$ref` is looked up.
+    """
+    for keyword, wanted in schema.items():
+        holds = _HOLDS.get(keyword)
+        if holds is not None:
+            if not holds(value, wanted):
+                return False
+        elif keyword in _PARTS:
+            if not all(is_plainly_right(part, row, root) for part, row in _PARTS[keyword](value, wanted, schema, root)):
+                return False
+        elif keyword in _CASES:
+            if not _CASES[keyword](lambda row: is_plainly_right(value, row, root), wanted, schema):
+                return False
+        elif not (keyword in _DESCRIBING or keyword.startswith("x-")):
+            return False
+    return True
 
-    def negation(self, value: Any, wanted: Schema, schema: Schema, path: _Path) -> None:
-        """Not this schema."""
-        if self._is_valid(value, wanted):
-            self._violated("not", path, value, wanted, schema)
 
-    def condition(self, value: Any, wanted: Schema, schema: Schema, path: _Path) -> None:
-        """`then` where `if` holds."""
-        if self._is_valid(value, wanted):
-            self.check(value, schema["then"], path)
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_number(value: Any) -> bool:
-    return (isinstance(value, int | Fraction) and not isinstance(value, bool)) or (
-        isinstance(value, float) and isfinite(value)
-    )
+    return _is_integer(value) or isinstance(value, Fraction) or (isinstance(value, float) and isfinite(value))
 
 
 _TYPES: dict[str, Callable[[Any], bool]] = {
@@ -166,7 +116,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "array": lambda value: isinstance(value, list),
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
-    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "integer": _is_integer,
     "number": _is_number,
     "null": lambda value: value is None,
 }
@@ -176,24 +126,20 @@ def _is_type(value: Any, wanted: str | list[str]) -> bool:
     return _TYPES[wanted](value) if isinstance(wanted, str) else any(_TYPES[kind](value) for kind in wanted)
 
 
-def _equal(value: Any, other: Any) -> bool:
+def _is_one_of(value: Any, wanted: list[Any]) -> bool:
     """JSON's true is not 1."""
-    return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
+    return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in wanted)
 
 
 def _are_unique(value: Any, _wanted: bool) -> bool:
-    if not isinstance(value, list):
-        return True
-    try:
-        return len({(item, isinstance(item, bool)) for item in value}) == len(value)
-    except TypeError:  # lists and objects
-        return not any(_equal(one, other) for at, one in enumerate(value) for other in value[:at])
+    """Of numbers and words; anything else is left to jsonschema."""
+    return isinstance(value, list) and all(type(item) in {int, str} for item in value) and len(set(value)) == len(value)
 
 
 _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "type": _is_type,
-    "enum": lambda value, wanted: any(_equal(value, one) for one in wanted),
-    "const": _equal,
+    "enum": _is_one_of,
+    "const": lambda value, wanted: _is_one_of(value, [wanted]),
     "pattern": lambda value, wanted: not isinstance(value, str) or re.search(wanted, value) is not None,
     "minimum": lambda value, wanted: not _is_number(value) or value >= wanted,
     "maximum": lambda value, wanted: not _is_number(value) or value <= wanted,
@@ -203,24 +149,54 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "minItems": lambda value, wanted: not isinstance(value, list) or len(value) >= wanted,
     "maxItems": lambda value, wanted: not isinstance(value, list) or len(value) <= wanted,
     "minProperties": lambda value, wanted: not isinstance(value, dict) or len(value) >= wanted,
+    "required": lambda value, wanted: not isinstance(value, dict) or all(name in value for name in wanted),
     "uniqueItems": _are_unique,
 }
 """Keywords that speak of a value alone: whether it does what one says."""
 
-_WALKS: dict[str, Callable[[_Validation, Any, Any, Schema, _Path], None]] = {
-    "required": _Validation.required,
-    "properties": _Validation.properties,
-    "additionalProperties": _Validation.additional,
-    "propertyNames": _Validation.names,
-    "items": _Validation.items,
-    "x-blocks": _Validation.blocks,
-    "$ref": _Validation.reference,
-    "allOf": _Validation.all_of,
-    "anyOf": _Validation.any_of,
-    "not": _Validation.negation,
-    "if": _Validation.condition,
+_NEVER: Schema = {"enum": []}
+
+
+def _others(value: Any, wanted: Schema | bool, schema: Schema, _root: Schema) -> Iterator[tuple[Any, Schema]]:
+    """Properties that the schema does not name."""
+    row = ({} if wanted else _NEVER) if isinstance(wanted, bool) else wanted
+    if isinstance(value, dict):
+        yield from ((value[name], row) for name in value if name not in schema.get("properties", ()))
+
+
+def _referred(value: Any, wanted: str, _schema: Schema, root: Schema) -> Iterator[tuple[Any, Schema]]:
+    """The schema that a `$ref` names, as `#/$defs/name`."""
+    found: Any = root
+    for step in wanted.split("/")[1:]:
+        found = found[step]
+    yield value, found
+
+
+def _entries(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _names(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+_PARTS: dict[str, Callable[[Any, Any, Schema, Schema], Iterator[tuple[Any, Schema]]]] = {
+    "properties": lambda value, wanted, *_: ((value[key], wanted[key]) for key in _names(value) if key in wanted),
+    "additionalProperties": _others,
+    "propertyNames": lambda value, wanted, *_: ((name, wanted) for name in _names(value)),
+    "items": lambda value, wanted, *_: ((item, wanted) for item in _entries(value)),
+    "x-blocks": lambda value, wanted, *_: ((item, wanted.get(item["kind"], {})) for item in _entries(value)),
+    "allOf": lambda value, wanted, *_: ((value, row) for row in wanted),
+    "$ref": _referred,
 }
-"""Keywords that speak of its parts, or of other schemas."""
+"""Keywords that speak of parts: the parts, each with its schema."""
+
+_CASES: dict[str, Callable[[Callable[[Schema], bool], Any, Schema], bool]] = {
+    "anyOf": lambda holds, wanted, _: any(map(holds, wanted)),
+    "not": lambda holds, wanted, _: not holds(wanted),
+    "if": lambda holds, wanted, schema: not holds(wanted) or holds(schema["then"]),
+}
+"""Keywords that weigh other schemas of the same value; what these say must be among the keywords above."""
 
 _DESCRIBING = frozenset({"$schema", "$id", "$defs", "$comment", "title", "description", "default", "then"})
-"""Keywords that say nothing by themselves."""
+"""Keywords that say nothing of a value."""
