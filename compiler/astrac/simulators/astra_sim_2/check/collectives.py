@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
-from astrac.job import IMPLEMENTED, AxisGroup, Collective, Kind
+from astrac.job import IMPLEMENTED, AxisGroup, Collective, Kind, ListedGroup
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
+from astrac.simulators.astra_sim_2.groups import used
 from astrac.simulators.astra_sim_2.simulate.network import GROUP_ENDPOINT_DELAY
 
 if TYPE_CHECKING:
@@ -163,3 +164,18 @@ def _endless(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
         message = f"an all-gather of {op.bytes} B in {splits} chunks never ends: a chunk would have 0 bytes"
     if message is not None:
         yield diagnostic("AS775", f"{message}: {use.words}", evidence.of(use.program), *notes)
+
+
+def unused_groups(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS869 for groups of the group file that no collective names."""
+    tree = evidence.trees.get("groups")
+    if tree is None:
+        return
+    named = used(evidence.job)
+    if any(isinstance(group, AxisGroup) and group.dimensions is None for group in named):
+        return  # a bundle of ours names its groups by axes
+    known = {group.id for group in named if isinstance(group, ListedGroup)}
+    unused = [key for key in tree.value if int(key) not in known]
+    if unused:
+        more = f", and so {len(unused) - 1} others" if len(unused) > 1 else ""
+        yield diagnostic("AS869", f"no trace uses group {unused[0]}{more}", tree.key(f"/{unused[0]}"))

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Label, diagnostic, has_errors
 from astrac.job import Compute, Receive, Send
 from astrac.simulators.astra_sim_2.check.charges import charged
-from astrac.simulators.astra_sim_2.check.collectives import collectives
+from astrac.simulators.astra_sim_2.check.collectives import collectives, unused_groups
 from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
-from astrac.simulators.astra_sim_2.check.machines import machines
 from astrac.simulators.astra_sim_2.check.messages import aborting, messages
 from astrac.simulators.astra_sim_2.check.nodes import nodes
 from astrac.simulators.astra_sim_2.check.sequences import sequences
@@ -21,14 +20,28 @@ from astrac.simulators.astra_sim_2.check.structure import broken, structure
 from astrac.simulators.astra_sim_2.check.termination import ends, played
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Job
     from astrac.simulators.astra_sim_2.check.evidence import Evidence
     from astrac.source import Span
 
-_BEFORE_PLAY = (machines, structure, nodes, collectives, messages, sequences)
+
+def backend(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS780 for a backend that cannot take the network, AS802 for one that can deadlock."""
+    machine = evidence.job.machine
+    if evidence.backend == "congestion_aware" and len(machine.dimensions) > 1:
+        message = f"the congestion-aware backend takes one dimension, and the network has {len(machine.dimensions)}"
+        yield diagnostic("AS780", message, evidence.at("network", "/topology"))
+    if evidence.backend == "ns3" and len(machine.dimensions) > 1 and machine.active_chunks < machine.splits:
+        message = (
+            f"{machine.active_chunks} active chunks of {machine.splits} can deadlock in ns-3: use {machine.splits}"
+        )
+        yield diagnostic("AS802", message, evidence.at("system", "/active-chunks-per-dimension"))
+
+
+_BEFORE_PLAY = (backend, unused_groups, structure, nodes, collectives, messages, sequences)
 _SILENT_IN_REPLAY = (collectives, messages, sequences)
 
 

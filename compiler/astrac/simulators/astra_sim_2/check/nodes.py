@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
-from astrac.job import Collective, Compute, Kind, Load, MemoryType, Receive, Send, Store
+from astrac.job import Collective, Compute, Kind, Load, MemoryType, Store
 from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
 
 if TYPE_CHECKING:
@@ -22,8 +22,9 @@ def nodes(evidence: Evidence) -> Iterator[Diagnostic]:
     found: dict[str, tuple[str, Op, int]] = {}
     for number, program in programs_of(evidence.job):
         for op in program.ops:
-            for code, message in _FINDERS[type(op)](machine, op):
-                found.setdefault(message, (code, op, number))
+            if type(op) in _FINDERS:
+                for code, message in _FINDERS[type(op)](machine, op):
+                    found.setdefault(message, (code, op, number))
     for message, (code, op, number) in found.items():
         notes = evidence.label("memory", "/memory-type", "the memory") if code == "AS778" else ()
         yield diagnostic(code, f"{node(op)} {message}", evidence.of(number), *notes)
@@ -53,17 +54,11 @@ def _collective(machine: Machine, op: Collective) -> Iterator[tuple[str, str]]:
         yield "AS866", f"is a BROADCAST, which lasts its duration, {op.duration or '0.001'} us, and is not simulated"
 
 
-def _nothing(_machine: Machine, _op: Op) -> Iterator[tuple[str, str]]:
-    return iter(())
-
-
 _FINDERS: dict[type[Op], Callable[..., Iterator[tuple[str, str]]]] = {
     Compute: _compute,
     Load: _memory,
     Store: _memory,
     Collective: _collective,
-    Send: _nothing,
-    Receive: _nothing,
 }
 
 

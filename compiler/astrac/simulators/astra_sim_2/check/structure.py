@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
@@ -70,25 +71,20 @@ def cycle(ops: tuple[Op, ...]) -> list[Op]:
     """The nodes of one cycle, in its order; none when there is none. Nodes that are missing are no obstacle."""
     known = {op.id: op for op in ops}
     waiting = {op.id: {need for need in (*op.data, *op.control) if need in known} for op in ops}
-    children: dict[int, list[int]] = {op.id: [] for op in ops}
-    for identity, needs in waiting.items():
-        for need in needs:
-            children[need].append(identity)
-    ready = [identity for identity, needs in waiting.items() if not needs]
-    for identity in ready:
-        for child in children[identity]:
-            waiting[child].discard(identity)
-            if not waiting[child]:
-                ready.append(child)
-    left = {identity: needs for identity, needs in waiting.items() if needs}
-    if not left:
+    sorter = TopologicalSorter(waiting)
+    try:
+        sorter.prepare()
+    except CycleError:
+        done: set[int] = set()
+        while ready := sorter.get_ready():
+            done.update(ready)
+            sorter.done(*ready)
+    else:
         return []
     # Every node that is left waits for one that is left: going there from anywhere ends in a cycle.
-    place: dict[int, int] = {}
-    at = min(left)
-    while at not in place:
-        place[at] = len(place)
-        at = min(left[at])
-    return [
-        known[identity] for identity, number in sorted(place.items(), key=lambda item: item[1]) if number >= place[at]
-    ]
+    way: dict[int, int] = {}
+    at = min(waiting.keys() - done)
+    while at not in way:
+        way[at] = len(way)
+        at = min(waiting[at] - done)
+    return [known[identity] for identity, number in way.items() if number >= way[at]]

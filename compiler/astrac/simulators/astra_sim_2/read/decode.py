@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import itemgetter, lt
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -70,19 +70,6 @@ class _Read(NamedTuple):
 _OP, _GROUP = itemgetter(0), itemgetter(1)
 
 
-@dataclass
-class _Remark:
-    """Advice, and how many nodes it is true of."""
-
-    message: str
-    source: Source
-    count: int = 0
-
-
-def _others(count: int) -> str:
-    return "" if count == 1 else f", and so {count - 1} other{'' if count == 2 else 's'}"
-
-
 class Trace(NamedTuple):
     """What a trace says.
 
@@ -110,7 +97,7 @@ class Decoder:
     machine: Machine
     groups: Mapping[int, ListedGroup]
     names: Names | None = None
-    _remarks: dict[tuple[str, str], _Remark] = field(default_factory=dict)
+    _overruled: list[Diagnostic] = field(default_factory=list)
     _forms: set[frozenset[str]] = field(default_factory=set)
     _read: dict[bytes, _Read] = field(default_factory=dict)
     _ops: dict[Op, Op] = field(default_factory=dict)
@@ -130,15 +117,12 @@ class Decoder:
             return Result(None, (self._placed(stop.diagnostic),))
 
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """Advice about the nodes that were read: one a sort, at its first node."""
-        return tuple(
-            diagnostic(code, f"{remark.message}{_others(remark.count)}", remark.source.whole())
-            for (code, _), remark in self._remarks.items()
-        )
-
-    def _remark(self, code: str, topic: str, message: str) -> None:
-        """Advice about a node; of those on one topic the first is told, and how many."""
-        self._remarks.setdefault((code, topic), _Remark(message, self._source)).count += 1
+        """AS865 at the first node whose `involved_dim` is not read, and how many others there are."""
+        if not self._overruled:
+            return ()
+        found, *others = self._overruled
+        more = f", and so {len(others)} other{'s'[: len(others) > 1]}" if others else ""
+        return (replace(found, message=f"{found.message}{more}"),)
 
     def _placed(self, found: Diagnostic) -> Diagnostic:
         return diagnostic(found.code, found.message, self._source.whole(), hints=found.hints)
@@ -293,7 +277,7 @@ class Decoder:
         involved = node.attributes.get("involved_dim")
         if involved is not None and not all(involved.bool_list.values):
             message = f"{node.shown} names group {name}, so its `involved_dim` is not read"
-            self._remark("AS865", "involved_dim", message)
+            self._overruled.append(diagnostic("AS865", message, self._source.whole()))
         recovered = None if self.names is None else self.names.communicator(listed)
         return recovered or listed, listed.id
 
