@@ -7,8 +7,9 @@ import pytest
 from astrac import spec as blocks
 from astrac.simulators.astra_sim_1 import can_say as sayable
 from astrac.simulators.astra_sim_1.can_say import SAYABLE, STEPS, Sayable, can_say
+from astrac.simulators.astra_sim_1.translate import translate
 from astrac.training.plan import Communicate, Computation, Phase, Remote, Transfer
-from lowered import parallelism, planned, spec, topology
+from lowered import compiled, files, parallelism, planned, spec, topology
 
 MODEL = "model m { transformer { layers: 2, hidden: 64, heads: 8, sequence: 32, vocabulary: 512 } }"
 BLOCKS = [block for block in vars(blocks).values() if is_dataclass(block)]
@@ -123,3 +124,74 @@ def test_ranks_of_two_kinds_are_refused():
 def test_every_word_is_of_a_field_that_can_be_refused():
     for block, name in sayable.WORDS:
         assert name in SAYABLE[block].values
+
+
+def workload_of(sizes, batch=8, **axes):
+    """The words of workload.txt, line by line; None where ASTRA-sim 1.0 cannot say the spec."""
+    training = f"training {{ global_batch: {batch}, precision: bf16 }}"
+    text = spec(topology=topology(*sizes), model=MODEL, parallelism=parallelism(**axes), training=training)
+    found = files(compiled(text)).get("astra-sim-1/workload.txt")
+    return None if found is None else [line.split() for line in found.decode().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "axes", "policy"),
+    [
+        ((8,), {"data": ""}, "DATA"),
+        ((4, 2), {"data": ""}, "DATA"),
+        ((8,), {"tensor": ""}, "MODEL"),
+        ((4, 2), {"tensor": "degree: 4", "data": ""}, "HYBRID_DATA_MODEL"),
+        ((4, 2, 2), {"tensor": "degree: 4", "data": ""}, "HYBRID_DATA_MODEL"),
+        ((4, 2), {"data": "degree: 4", "tensor": "degree: 2"}, "HYBRID_MODEL_DATA"),
+        ((8,), {"tensor": "degree: 4", "data": ""}, None),
+        ((2, 2, 2), {"tensor": "degree: 4", "data": ""}, None),
+        ((2, 4), {"data": "degree: 4", "tensor": "degree: 2"}, None),
+    ],
+)
+def test_the_policy_is_the_one_whose_dimensions_the_axes_fill(sizes, axes, policy):
+    """Hybrid policies give one axis the first dimension and the other all the rest (section 1)."""
+    lines = workload_of(sizes, **axes)
+    assert (None if lines is None else lines[0]) == (None if policy is None else [policy])
+
+
+def test_times_and_bytes_of_a_plan_are_those_of_the_text():
+    """Nothing is lost on the way: the sum of each column is that of the plan's steps; updates stand in their column."""
+    for sizes, axes in (((8,), {"data": ""}), ((4, 2), {"tensor": "degree: 4", "data": ""})):
+        training = "training { global_batch: 8, precision: bf16 }"
+        text = spec(topology=topology(*sizes), model=MODEL, parallelism=parallelism(**axes), training=training)
+        plan = planned(text).plan
+        rows = [line for line in workload_of(sizes, **axes) if len(line) == 12]
+        columns = {Phase.FORWARD: 2, Phase.INPUT_GRADIENT: 5, Phase.WEIGHT_GRADIENT: 8, Phase.REDUCTION: 8}
+        times, sent, updates = {2: 0, 5: 0, 8: 0}, {2: 0, 5: 0, 8: 0}, 0
+        for step in plan.programs[0].steps:
+            if step.phase is Phase.OPTIMIZER:
+                updates += step.action.time
+            elif isinstance(step.action, Communicate):
+                sent[columns[step.phase]] += step.action.bytes
+            else:
+                times[columns[step.phase]] += step.action.time
+        if "tensor" in axes:
+            assert rows[0][0] == "optimizer"
+            times[8] += updates
+        else:
+            # DATA never runs the first row's input gradient: its time goes to the weight gradient.
+            assert rows[0][5] == "0"
+            assert sum(int(row[11]) for row in rows) == updates
+        assert sum(times.values()) == sum(int(row[column]) for row in rows for column in times)
+        assert {column: sum(int(row[column + 2]) for row in rows) for column in sent} == sent
+
+
+def test_a_step_of_no_layer_is_refused():
+    plan = plan_of(data="")
+    program = plan.programs[0]
+    steps = (replace(program.steps[0], layer="a..b"), *program.steps[1:])
+    machine = planned(
+        spec(
+            topology=topology(8),
+            model=MODEL,
+            parallelism=parallelism(data=""),
+            training="training { global_batch: 8, precision: bf16 }",
+        )
+    ).job.machine
+    result = translate(replace(plan, programs=(replace(program, steps=steps),)), machine, lambda _: None)
+    assert [found.message for found in result.diagnostics] == ["ASTRA-sim 1.0 has no layer for `a..b`"]

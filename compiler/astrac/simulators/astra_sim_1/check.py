@@ -10,9 +10,9 @@ from astrac.job import IMPLEMENTED
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.check_files import COLUMNS, check_network, check_workload, finding, issued_columns
 from astrac.simulators.astra_sim_1.job import FLOAT32_LIMIT, TRANSFORMERS, Stage
-from astrac.simulators.astra_sim_1.simulate import Fault, PlayError, Surveyed, loops, survey
+from astrac.simulators.astra_sim_1.simulate import Fault, SimulationError, Surveyed, loops, survey
 from astrac.simulators.astra_sim_1.simulate.engine import COMPUTE_LIMIT
-from astrac.simulators.astra_sim_1.simulate.lanes import algorithm, boundary, lanes
+from astrac.simulators.astra_sim_1.simulate.logical import algorithm, boundary, logical_dimensions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +55,7 @@ def check_derived(job: TextJob) -> tuple[Diagnostic, ...]:
 
 
 def _check_options(job: TextJob) -> Iterable[Diagnostic]:
-    """`--num-passes` and its like."""
+    """Numbers of the command line are in their ranges."""
     ranges: tuple[tuple[str, float, int, str], ...] = (
         ("--num-passes", job.passes, 0, "endless"),
         ("--num-queues-per-dim", job.queues, 1, "exit 1"),
@@ -96,8 +96,8 @@ def _check_group(job: TextJob) -> Iterable[Diagnostic]:
         return
     try:
         boundary(job.network, job.workload.extras.group)
-        lanes(job)
-    except PlayError as error:
+        logical_dimensions(job)
+    except SimulationError as error:
         notes = _notes(job.network.origins.get("/units-count"), "the dimensions")
         yield finding(CODES[error.fault], error.reason, job.workload.origins, "/extras/group", *notes)
 
@@ -115,14 +115,16 @@ def _check_collectives(job: TextJob) -> list[Diagnostic]:
     surveyed = list(survey(job, issued_columns(job.workload)))
     findings = _check_faults(job, surveyed)
     for stage in Stage:
-        dropped = [found for found in surveyed if found.stage is stage and not found.lanes]
+        dropped = [found for found in surveyed if found.stage is stage and not found.dimensions]
         if dropped:
             message = (
                 f"the {COLUMNS[stage].replace('_', ' ')} communication of {_plural(len(dropped), 'layer')} "
                 "has no dimension of two NPUs to go over"
             )
             findings.append(finding("AS849", message, job.workload.origins, _pointer(dropped[0], "kind")))
-    uneven = [found for found in surveyed if found.lanes and found.fault is None and found.bytes % job.system.splits]
+    uneven = [
+        found for found in surveyed if found.dimensions and found.fault is None and found.bytes % job.system.splits
+    ]
     if uneven:
         message = (
             f"{uneven[0].bytes} bytes are no multiple of {job.system.splits} chunks "

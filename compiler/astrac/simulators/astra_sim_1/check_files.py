@@ -5,20 +5,21 @@ Places come from the data's `origins`; data that were never read have none, and 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from astrac.conform import load
 from astrac.diagnostics import Diagnostic, Label, diagnostic
+from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import DLRMS, MAX_DIMENSIONS, Policy, Stage
 from astrac.simulators.astra_sim_1.simulate import loops
-from astrac.simulators.astra_sim_1.simulate.faults import PlayError
+from astrac.simulators.astra_sim_1.simulate.faults import SimulationError
 from astrac.simulators.astra_sim_1.simulate.network import INT_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-    from astrac.simulators.astra_sim_1.job import TextDimension, TextNetwork, TextWorkload
+    from astrac.simulators.astra_sim_1.job import TextDimension, TextNetwork, TextWorkload, Work
     from astrac.source import Span
 
 MANY_LAYERS = 100
@@ -30,14 +31,12 @@ COLUMNS: dict[Stage, str] = {
 }
 """Attributes of `LayerRow`, and their words in messages with a blank."""
 
-POSITIVE = (("link-bandwidth", "bandwidth"), ("hbm-bandwidth", "memory_bandwidth"))
-NOT_NEGATIVE = (
-    ("link-latency", "latency"),
-    ("nic-latency", "nic_latency"),
-    ("router-latency", "router_latency"),
-    ("hbm-latency", "memory_latency"),
-    ("hbm-scale", "memory_scale"),
-)
+SCHEMA = "astra-sim-1-network"
+"""Of network.json, in `schemas/artifacts/`."""
+
+
+Problem: TypeAlias = tuple[str, str, str]
+"""A code, a message, and the pointer of the value that it is about."""
 
 
 def finding(
@@ -48,152 +47,133 @@ def finding(
 
 
 def check_network(network: TextNetwork) -> tuple[Diagnostic, ...]:
-    """Sizes, links, rates and words of each dimension, and their number."""
-    findings = []
+    """What is wrong with sizes, links, rates and words of each dimension, and with their number."""
+    return tuple(finding(code, message, network.origins, pointer) for code, message, pointer in _network(network))
+
+
+def _network(network: TextNetwork) -> Iterator[Problem]:
     if not network.dimensions:
-        findings.append(finding("AS723", "a network has at least one dimension", network.origins, "/dimensions-count"))
+        yield "AS723", "a network has at least one dimension", "/dimensions-count"
     if len(network.dimensions) > MAX_DIMENSIONS:
         message = f"{len(network.dimensions)} dimensions; ASTRA-sim 1.0 takes at most {MAX_DIMENSIONS}"
-        findings.append(finding("AS726", message, network.origins, "/dimensions-count"))
+        yield "AS726", message, "/dimensions-count"
     for index, dimension in enumerate(network.dimensions):
-        findings += [
-            finding(code, message, network.origins, f"/{key}/{index}")
-            for code, key, message in _dimension_problems(dimension)
-        ]
-    return tuple(findings)
+        for code, key, message in _dimension(dimension):
+            yield code, message, f"/{key}/{index}"
 
 
-def _dimension_problems(dimension: TextDimension) -> Iterable[tuple[str, str, str]]:
+def _dimension(dimension: TextDimension) -> Iterator[tuple[str, str, str]]:
     """Code, key and message of what is wrong with a dimension."""
     least = 2 if dimension.block == "FullyConnected" else 1
+    divisor = {"Ring": 2, "FullyConnected": dimension.size - 1}.get(dimension.block, 1)
+    rule = {
+        "Ring": "a Ring uses an even number of links",
+        "FullyConnected": f"FullyConnected uses a multiple of {divisor}",
+        "Switch": "a Switch uses at least 1 link",
+    }[dimension.block]
     for key, value in (("units-count", dimension.size), ("links-count", dimension.links)):
         if value >= INT_LIMIT:
             yield "AS723", key, f"`{key}` is below 2^31"
     if dimension.size < least:
         yield "AS723", "units-count", f"{dimension.block} needs at least {least} NPU{'s' if least > 1 else ''}"
     elif dimension.links < 1 or dimension.links_used < 1:
-        yield "AS725", "links-count", f"no link is left of {dimension.links}: {_links_rule(dimension)}"
-    elif dimension.block != "Switch" and dimension.links % (2 if dimension.block == "Ring" else dimension.size - 1):
-        yield "AS847", "links-count", f"some of the {dimension.links} links are not used: {_links_rule(dimension)}"
+        yield "AS725", "links-count", f"no link is left of {dimension.links}: {rule}"
+    elif dimension.links % divisor:
+        yield "AS847", "links-count", f"some of the {dimension.links} links are not used: {rule}"
     if dimension.type == "PP" and dimension.block != "Switch":
         yield "AS723", "dimension-type", f"`PP` is for Switch only, not for {dimension.block}"
-    for key, attribute in POSITIVE:
-        if getattr(dimension, attribute) <= 0:
-            yield "AS723", key, f"`{key}` is more than 0"
-    for key, attribute in NOT_NEGATIVE:
-        if getattr(dimension, attribute) < 0:
-            yield "AS723", key, f"`{key}` is not negative"
-
-
-def _links_rule(dimension: TextDimension) -> str:
-    return {
-        "Ring": "a Ring uses an even number of links",
-        "FullyConnected": f"FullyConnected uses a multiple of {dimension.size - 1}",
-        "Switch": "a Switch uses at least 1 link",
-    }[dimension.block]
+    for key, attribute in keys.DIMENSION_KEYS.items():
+        row = load(SCHEMA)["properties"][key]["items"]
+        if row.get("type") == "number":
+            value, positive = getattr(dimension, attribute), "exclusiveMinimum" in row
+            if value < 0 or (positive and value == 0):
+                yield "AS723", key, f"`{key}` is {'more than 0' if positive else 'not negative'}"
 
 
 def check_workload(workload: TextWorkload) -> tuple[Diagnostic, ...]:
-    """Extras, updates, and what the policy ignores."""
-    findings = [*_check_extras(workload), *_check_updates(workload), *_check_ignored(workload)]
+    """What is wrong with extras and updates, and what the policy ignores."""
+    return tuple(finding(code, message, workload.origins, pointer) for code, message, pointer in _workload(workload))
+
+
+def _workload(workload: TextWorkload) -> Iterator[Problem]:
+    yield from _extras(workload)
+    issued = issued_columns(workload)
+    communicating = {row for row, _ in issued}
+    for index, row in enumerate(workload.rows):
+        if row.update < 1 and index in communicating:
+            message = f"layer `{row.name}` communicates, so its update takes at least 1 cycle"
+            yield "AS747", message, f"/rows/{index}/update"
+    yield from _ignored(workload, issued)
     if len(workload.rows) > MANY_LAYERS:
         message = f"{len(workload.rows)} layers: ASTRA-sim 1.0 writes its report in time that grows with their square"
-        findings.append(finding("AS848", message, workload.origins, "/count"))
-    return tuple(findings)
+        yield "AS848", message, "/count"
 
 
-def _check_extras(workload: TextWorkload) -> Iterable[Diagnostic]:
+def _extras(workload: TextWorkload) -> Iterator[Problem]:
     extras, layers = workload.extras, len(workload.rows)
     if workload.policy in DLRMS and not 0 <= extras.last_bottom < layers:
         message = f"the last bottom layer is {extras.last_bottom}, and layers go from 0 to {layers - 1}"
-        yield finding("AS852", message, workload.origins, "/extras/last_bottom")
+        yield "AS852", message, "/extras/last_bottom"
     if extras.group < 1:
-        message = f"a model-parallel group has at least 1 NPU, not {extras.group}"
-        yield finding("AS750", message, workload.origins, "/extras/group")
+        yield "AS750", f"a model-parallel group has at least 1 NPU, not {extras.group}", "/extras/group"
     for name, numbers in (("checkpoints", extras.checkpoints), ("initiates", extras.initiates)):
         for index, layer in enumerate(numbers):
             pointer = f"/extras/{name}/{index}"
             if not 0 <= layer < layers:
-                message = f"there is no layer {layer}: layers go from 0 to {layers - 1}"
-                yield finding("AS751", message, workload.origins, pointer)
+                yield "AS751", f"there is no layer {layer}: layers go from 0 to {layers - 1}", pointer
             elif name == "initiates":
-                yield from _check_recomputation(workload, layer, pointer)
-
-
-def _check_recomputation(workload: TextWorkload, layer: int, pointer: str) -> Iterable[Diagnostic]:
-    try:
-        loops.nearest_checkpoint(workload, layer)
-    except PlayError as error:
-        yield finding("AS751", error.reason, workload.origins, pointer)
+                try:
+                    loops.nearest_checkpoint(workload, layer)
+                except SimulationError as error:
+                    yield "AS751", error.reason, pointer
 
 
 def issued_columns(workload: TextWorkload) -> dict[tuple[int, Stage], None]:
     """The columns whose communication the policy starts, in order; one pass of its loop says it."""
-    if workload.extras.initiates:
-        # A forward that is repeated issues the columns that it issued the first time.
-        workload = _without_recomputation(workload)
+    # A forward that is repeated issues the columns that it issued the first time.
+    once = replace(workload, extras=replace(workload.extras, initiates=()))
     return {
         (step.row, step.stage): None
-        for step in loops.steps(workload, 1)
+        for step in loops.steps(once, 1)
         if step.act is loops.Act.ISSUE
         and workload.rows[step.row].work(step.stage).kind is not None
         and loops.levels(workload, step.row, step.stage) is not loops.Levels.NONE
     }
 
 
-def _without_recomputation(workload: TextWorkload) -> TextWorkload:
-    return replace(workload, extras=replace(workload.extras, initiates=()))
+UNUSED: dict[Policy, tuple[Stage, ...]] = {
+    Policy.MICRO: tuple(Stage),
+    Policy.DISTRIBUTED_INFERENCE: (Stage.INPUT_GRADIENT, Stage.WEIGHT_GRADIENT),
+}
+"""Columns whose times are never spent."""
 
 
-def _check_updates(workload: TextWorkload) -> Iterable[Diagnostic]:
-    communicating = {row for row, _ in issued_columns(workload)}
-    for index, row in enumerate(workload.rows):
-        if row.update < 1 and index in communicating:
-            message = f"layer `{row.name}` communicates, so its update takes at least 1 cycle"
-            yield finding("AS747", message, workload.origins, f"/rows/{index}/update")
-
-
-def _check_ignored(workload: TextWorkload) -> Iterable[Diagnostic]:
+def _ignored(workload: TextWorkload, issued: Container[tuple[int, Stage]]) -> Iterator[Problem]:
     """Communication that is never sent, layers and times that are never used: once a column."""
-    issued = issued_columns(workload)
-    dropped: dict[Stage, list[int]] = defaultdict(list)
-    sizes: dict[Stage, list[int]] = defaultdict(list)
-    for index, row in enumerate(workload.rows):
-        for stage in Stage:
-            work = row.work(stage)
-            if work.kind is not None and (index, stage) not in issued:
-                dropped[stage].append(index)
-            if work.kind is None and work.bytes:
-                sizes[stage].append(index)
-    for stage, rows in dropped.items():
-        column = COLUMNS[stage].replace("_", " ")
-        message = f"the {column} communication of {_layers(workload, rows)} is not used under {workload.policy.value}"
-        yield finding("AS840", message, workload.origins, f"/rows/{rows[0]}/{COLUMNS[stage]}/kind")
-    for stage, rows in sizes.items():
-        column = COLUMNS[stage].replace("_", " ")
-        message = f"the {column} communication of {_layers(workload, rows)} is NONE, and has a size"
-        yield finding("AS850", message, workload.origins, f"/rows/{rows[0]}/{COLUMNS[stage]}/bytes")
-    yield from _check_unused(workload)
+    policy = workload.policy
+    not_used = f"is not used under {policy.value}"
 
+    def told(code: str, part: str, what: str, wrong: Callable[[int, Stage], bool], *stages: Stage) -> Iterator[Problem]:
+        for stage in stages:
+            rows = [row for row in range(len(workload.rows)) if wrong(row, stage)]
+            if rows:
+                layers = f"layer `{workload.rows[rows[0]].name}`" if len(rows) == 1 else f"{len(rows)} layers"
+                pointer = f"/rows/{rows[0]}/{COLUMNS[stage]}/{part}"
+                yield code, f"the {COLUMNS[stage].replace('_', ' ')} {what.format(layers)}", pointer
 
-def _check_unused(workload: TextWorkload) -> Iterable[Diagnostic]:
-    if workload.policy is Policy.MICRO:
-        used = [Stage.FORWARD, Stage.INPUT_GRADIENT, Stage.WEIGHT_GRADIENT]
-        if len(workload.rows) > 1:
-            message = f"MICRO runs the first layer only: {len(workload.rows) - 1} are not used"
-            yield finding("AS841", message, workload.origins, "/rows/1/name")
-    elif workload.policy is Policy.DISTRIBUTED_INFERENCE:
-        used = [Stage.INPUT_GRADIENT, Stage.WEIGHT_GRADIENT]
-    else:
-        return
-    for stage in used:
-        rows = [index for index, row in enumerate(workload.rows) if row.work(stage).time]
-        if rows:
-            column = COLUMNS[stage].replace("_", " ")
-            message = f"the {column} time of {_layers(workload, rows)} is not used under {workload.policy.value}"
-            yield finding("AS841", message, workload.origins, f"/rows/{rows[0]}/{COLUMNS[stage]}/time")
+    def work(row: int, stage: Stage) -> Work:
+        return workload.rows[row].work(stage)
 
+    def dropped(row: int, stage: Stage) -> bool:
+        return work(row, stage).kind is not None and (row, stage) not in issued
 
-def _layers(workload: TextWorkload, rows: list[int]) -> str:
-    """`layer a`, or how many."""
-    return f"layer `{workload.rows[rows[0]].name}`" if len(rows) == 1 else f"{len(rows)} layers"
+    def sized(row: int, stage: Stage) -> bool:
+        return work(row, stage).kind is None and work(row, stage).bytes > 0
+
+    yield from told("AS840", "kind", f"communication of {{}} {not_used}", dropped, *Stage)
+    yield from told("AS850", "bytes", "communication of {} is NONE, and has a size", sized, *Stage)
+    if policy is Policy.MICRO and len(workload.rows) > 1:
+        yield "AS841", f"MICRO runs the first layer only: {len(workload.rows) - 1} are not used", "/rows/1/name"
+    yield from told(
+        "AS841", "time", f"time of {{}} {not_used}", lambda *at: work(*at).time > 0, *UNUSED.get(policy, ())
+    )

@@ -12,7 +12,7 @@ from math import prod
 from struct import pack, unpack
 from typing import TYPE_CHECKING
 
-from astrac.job import IMPLEMENTED, Kind, bytes_per_ns
+from astrac.job import Kind, bytes_per_ns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +82,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class LayerRow:
-    """One layer.
+    """One layer of a text workload, in the order of its columns.
 
     Attributes:
         name: no white space.
@@ -101,7 +101,7 @@ class LayerRow:
     reserved: int = -1
 
     def work(self, stage: Stage) -> Work:
-        """The third of a stage."""
+        """The third of the row that is of a stage."""
         return {
             Stage.FORWARD: self.forward,
             Stage.INPUT_GRADIENT: self.input_gradient,
@@ -128,7 +128,7 @@ class Extras:
 
 @dataclass(frozen=True)
 class TextWorkload:
-    """workload.txt.
+    """What workload.txt says.
 
     Attributes:
         policy: the first word.
@@ -155,7 +155,7 @@ class SharedBus:
 
 @dataclass(frozen=True)
 class TextSystem:
-    """system.txt.
+    """What system.txt says.
 
     Attributes:
         scheduling: `LIFO` or `FIFO`: which collective goes first where the policy does not say it.
@@ -244,7 +244,7 @@ class TextNetwork:
 
     @property
     def npus(self) -> int:
-        """The product of the sizes."""
+        """How many NPUs there are: the product of the sizes."""
         return prod(dimension.size for dimension in self.dimensions)
 
 
@@ -295,24 +295,3 @@ def _float32(value: float) -> float:
 def _scaled(value: int, scale: float) -> int:
     """A column times a scale of the command line: through a double, and truncated."""
     return int(float(value) * _float32(scale))
-
-
-__all__ = [
-    "DLRMS",
-    "IMPLEMENTED",
-    "LAYER_POLICIES",
-    "MAX_DIMENSIONS",
-    "TRANSFORMERS",
-    "WORDS",
-    "Extras",
-    "LayerRow",
-    "Policy",
-    "SharedBus",
-    "Stage",
-    "TextDimension",
-    "TextJob",
-    "TextNetwork",
-    "TextSystem",
-    "TextWorkload",
-    "Work",
-]

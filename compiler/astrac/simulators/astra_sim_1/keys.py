@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from astrac.job import Kind
-from astrac.simulators.blocks import BY_NAME
 
 NETWORK = "network.json"
 SYSTEM = "system.txt"
 WORKLOAD = "workload.txt"
 
 TOPOLOGY_NAME = "Hierarchical"
-
-BLOCKS = tuple(sorted(BY_NAME))
-
-DIMENSION_TYPES = ("N", "P", "PP", "T")
 
 IMPLEMENTATION_KEYS: dict[Kind, str] = {
     Kind.ALL_REDUCE: "all-reduce-implementation",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from astrac.diagnostics import Label, Result, diagnostic, has_errors
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import SharedBus, TextSystem
-from astrac.simulators.astra_sim_1.simulate.lanes import WORD_FORMS, algorithm
+from astrac.simulators.astra_sim_1.simulate.logical import WORD_FORMS, algorithm
 from astrac.simulators.words import Words
 from astrac.suggest import did_you_mean
 
@@ -24,7 +24,7 @@ _INT = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A key of system.txt.
+    """A key of system.txt, and what its value may be.
 
     Attributes:
         attribute: of `TextSystem`, "" where the key is a part of one.

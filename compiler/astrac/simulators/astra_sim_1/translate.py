@@ -1,7 +1,7 @@
 """Plan -> the text job of ASTRA-sim 1.0, where one of its policies can say the plan.
 
 1.0 knows layers, not traces: a row computes and communicates forward, for the input gradient and for the weight
-gradient, once a pass, over dimensions that the policy fixes for all rows (ASTRA-SIM-1, section 1).
+gradient, once a pass, over dimensions that the policy fixes for all rows (docs/simulators/astra-sim-1.md, section 1).
 """
 
 from __future__ import annotations
@@ -18,16 +18,14 @@ from astrac.training.strategies.layer_units import is_matrix, units
 from astrac.training.strategies.placement import bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from astrac.job import Kind, Machine
-    from astrac.source import Span
+    from astrac.simulators.astra_sim_1.can_say import Near
     from astrac.training.plan import Plan, Step
 
-    At = Callable[[str], Span]
 
-
-def translate(plan: Plan, machine: Machine, at: At) -> Result[TextJob]:
+def translate(plan: Plan, machine: Machine, at: Near) -> Result[TextJob]:
     """The text job of a plan; times in cycles of 1 ns, steps as passes.
 
     Args:
@@ -57,7 +55,7 @@ def _micro(plan: Plan) -> tuple[TextWorkload, int]:
     return TextWorkload(Policy.MICRO, (row,)), len(steps)
 
 
-def _training(plan: Plan, at: At) -> tuple[TextWorkload, int]:
+def _training(plan: Plan, at: Near) -> tuple[TextWorkload, int]:
     training = plan.spec.training
     assert training is not None
     policy = _policy(plan, at)
@@ -71,12 +69,13 @@ def _training(plan: Plan, at: At) -> tuple[TextWorkload, int]:
         first.times["weight_gradient"] = first.times.get("weight_gradient", 0) + spent
     layers = [row.finished() for row in dict.fromkeys(rows.values())]
     if policy is not Policy.DATA:
-        spent = sum(step.action.time for step in steps if _updates(step) and isinstance(step.action, Computation))
+        updates = (step.action for step in steps if step.phase is Phase.OPTIMIZER)
+        spent = sum(update.time for update in updates if isinstance(update, Computation))
         layers.insert(0, LayerRow("optimizer", weight_gradient=Work(spent)))
     return TextWorkload(policy, tuple(layers)), training.steps
 
 
-def _policy(plan: Plan, at: At) -> Policy:
+def _policy(plan: Plan, at: Near) -> Policy:
     """The policy whose dimensions are those of the tensor and data axes."""
     tensor, data = plan.axis("tensor"), plan.axis("data")
     if tensor is None:
@@ -140,36 +139,33 @@ _COLUMNS = {
 }
 
 
-def _fill(steps: Sequence[Step], rows: dict[str, _Row], at: At, *, updates: bool) -> None:
+def _fill(steps: Sequence[Step], rows: dict[str, _Row], at: Near, *, updates: bool) -> None:
     """Adds every step to the row and the column that it belongs to; a bucket goes to the last of its units.
 
     Raises:
-        Diagnosed: AS710 where a column would need two kinds of collectives.
+        Diagnosed: AS710 for a step of no layer, and where a column would need two kinds of collectives.
     """
     for step in steps:
-        row = _row_of(step.layer, rows)
-        if _updates(step):
-            if updates and isinstance(step.action, Computation):
-                row.update += step.action.time
+        name, action = step.layer, step.action
+        while name not in rows:  # a bucket, `first..last`
+            name = name.partition("..")[2]
+            if not name:
+                raise _unsaid(f"ASTRA-sim 1.0 has no layer for `{step.layer}`", at)
+        row = rows[name]
+        if step.phase is Phase.OPTIMIZER:
+            if updates and isinstance(action, Computation):
+                row.update += action.time
             continue
         column = _COLUMNS[step.phase]
-        if isinstance(step.action, Computation):
-            row.times[column] = row.times.get(column, 0) + step.action.time
-        elif isinstance(step.action, Communicate):
-            kind, size = row.sent.get(column, (step.action.kind, 0))
-            if kind is not step.action.kind:
-                words = " and ".join(sorted(word.name.lower() for word in (kind, step.action.kind)))
-                message = f"ASTRA-sim 1.0 has one collective a column, `{row.name}` needs {words}"
-                raise Diagnosed(diagnostic("AS710", message, at("/parallelism"), hints=(HINT,)))
-            row.sent[column] = (kind, size + step.action.bytes)
+        if isinstance(action, Computation):
+            row.times[column] = row.times.get(column, 0) + action.time
+        elif isinstance(action, Communicate):
+            kind, size = row.sent.get(column, (action.kind, 0))
+            if kind is not action.kind:
+                words = " and ".join(sorted(word.name.lower() for word in (kind, action.kind)))
+                raise _unsaid(f"ASTRA-sim 1.0 has one collective a column, `{row.name}` needs {words}", at)
+            row.sent[column] = (kind, size + action.bytes)
 
 
-def _row_of(name: str, rows: dict[str, _Row]) -> _Row:
-    """By the name of a layer or a unit, or of a bucket, `first..last`."""
-    while name not in rows:
-        name = name.partition("..")[2]
-    return rows[name]
-
-
-def _updates(step: Step) -> bool:
-    return step.phase is Phase.OPTIMIZER
+def _unsaid(message: str, at: Near) -> Diagnosed:
+    return Diagnosed(diagnostic("AS710", message, at("/parallelism"), hints=(HINT,)))

@@ -35,13 +35,13 @@ def render_network(network: TextNetwork) -> str:
 
 
 def render_system(system: TextSystem) -> str:
-    """system.txt; defaults are written out."""
+    """The text of system.txt; defaults are written out."""
     implementations = [(key, system.words(kind)) for kind, key in keys.IMPLEMENTATION_KEYS.items()]
     return render_template("astra_sim_1", "system.txt", system=system, implementations=implementations)
 
 
 def render_workload(workload: TextWorkload) -> str:
-    """workload.txt."""
+    """The text of workload.txt."""
     return render_template("astra_sim_1", "workload.txt", workload=workload, head=" ".join(_head(workload)), word=_word)
 
 

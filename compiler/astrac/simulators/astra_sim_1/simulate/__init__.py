@@ -1,12 +1,12 @@
 """The engine of ASTRA-sim 1.0 (analytical backend): what a text job costs, to the cycle, without its NPUs.
 
 ===========================  =====================================================
-section of the description   module
+section of astra-sim-1.md    module
 ===========================  =====================================================
-1 policies, dimensions       `loops.RULES`, `lanes.boundary`
+1 policies, dimensions       `loops.RULES`, `logical.boundary`
 1 loops A to E               `loops`
 2 message time               `network`
-2 words of algorithms        `lanes`
+2 words of algorithms        `logical`
 5 phases                     `phases`, `messages` (members that do not run in step), `trees`
 5 chunks                     `chunks`
 5 queues, priorities         `queues` (also NPUs that choose differently), `engine`
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from astrac.simulators.astra_sim_1.simulate.engine import Engine, Issued
-from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
+from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
 from astrac.simulators.astra_sim_1.simulate.survey import Surveyed, survey
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ def play(job: TextJob) -> TextPlayback:
     try:
         engine = Engine(job)
         cycles = engine.run()
-    except PlayError as error:
+    except SimulationError as error:
         if error.fault in {Fault.UNKNOWN, Fault.BOOST}:
             return TextPlayback(None, unknown=error.reason)
         return TextPlayback(None, fails=error.reason)
     return TextPlayback(cycles, engine.compute, tuple(engine.passes), tuple(engine.issued))
 
 
-__all__ = ["Fault", "Issued", "PlayError", "Surveyed", "TextPlayback", "play", "survey"]
+__all__ = ["Fault", "Issued", "SimulationError", "Surveyed", "TextPlayback", "play", "survey"]

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from astrac.job import Kind
-from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
-from astrac.simulators.astra_sim_1.simulate.lanes import lanes
+from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
+from astrac.simulators.astra_sim_1.simulate.logical import logical_dimensions
 from astrac.simulators.astra_sim_1.simulate.phases import Duration, Endpoint, Phases, size_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from astrac.simulators.astra_sim_1.job import TextJob, TextSystem
-    from astrac.simulators.astra_sim_1.simulate.lanes import Lane
+    from astrac.simulators.astra_sim_1.simulate.logical import LogicalDimension
 
 CHUNK_LIMIT = 2_000_000
 """Chunks of one collective; more are not simulated (the simulator would need hours)."""
@@ -24,7 +24,7 @@ TREE = "doubleBinaryTree"
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One phase of a chunk.
+    """One phase of a chunk, on one logical dimension.
 
     Attributes:
         queue: of its dimension.
@@ -43,9 +43,11 @@ def chunk_sizes(size: int, splits: int) -> Iterator[int]:
     """`int(size / splits)` bytes each, and one chunk more for what is left."""
     chunk = size // splits
     if chunk == 0:
-        raise PlayError(Fault.BELOW_SPLITS, f"{size} bytes cannot be split into {splits} chunks: the run never ends")
+        raise SimulationError(
+            Fault.BELOW_SPLITS, f"{size} bytes cannot be split into {splits} chunks: the run never ends"
+        )
     if size // chunk > CHUNK_LIMIT:
-        raise PlayError(Fault.UNKNOWN, f"a collective of {splits} chunks")
+        raise SimulationError(Fault.UNKNOWN, f"a collective of {splits} chunks")
     while size > 0:
         yield min(chunk, size)
         size -= chunk
@@ -57,13 +59,13 @@ class Planner:
 
     Attributes:
         system: optimization and inter-dimension scheduling.
-        lanes: of each kind.
+        dimensions: of each kind.
         phases: durations.
         queues: of each dimension.
     """
 
     system: TextSystem
-    lanes: Mapping[Kind, tuple[Lane, ...]]
+    dimensions: Mapping[Kind, tuple[LogicalDimension, ...]]
     phases: Phases
     queues: int = 1
     _next_queue: dict[int, int] = field(default_factory=dict)
@@ -71,35 +73,35 @@ class Planner:
     _rotation: int = 0
     _plans: dict[tuple[Kind, tuple[bool, ...], int], tuple[Phase, ...]] = field(default_factory=dict)
 
-    def tasks(self, kind: Kind, involved: tuple[bool, ...]) -> list[tuple[Kind, Lane]]:
-        """What the next chunk does on which lanes; nothing when no involved dimension has two NPUs."""
-        order = self._rotate(list(self.lanes[kind])[:: -1 if kind is Kind.ALL_GATHER else 1])
-        walk = [lane for lane in order if lane.size > 1 and involved[lane.level]]
-        if self.system.boost and any(self._needs_everyone(lane) for lane in walk):
-            raise PlayError(Fault.BOOST, f"boost-mode leaves out NPUs that {kind.name} needs")
+    def tasks(self, kind: Kind, involved: tuple[bool, ...]) -> list[tuple[Kind, LogicalDimension]]:
+        """What the next chunk does on which logical dimensions; nothing when no involved dimension has two NPUs."""
+        order = self._rotate(list(self.dimensions[kind])[:: -1 if kind is Kind.ALL_GATHER else 1])
+        walk = [logical for logical in order if logical.size > 1 and involved[logical.level]]
+        if self.system.boost and any(self._needs_everyone(logical) for logical in walk):
+            raise SimulationError(Fault.BOOST, f"boost-mode leaves out NPUs that {kind.name} needs")
         if kind is not Kind.ALL_REDUCE or self.system.optimization == "baseline" or not walk:
-            return [(kind, lane) for lane in walk]
+            return [(kind, logical) for logical in walk]
         *inner, last = walk
-        scatters = [(Kind.REDUCE_SCATTER, lane) for lane in inner]
-        return [*scatters, (Kind.ALL_REDUCE, last), *((Kind.ALL_GATHER, lane) for lane in reversed(inner))]
+        scatters = [(Kind.REDUCE_SCATTER, logical) for logical in inner]
+        return [*scatters, (Kind.ALL_REDUCE, last), *((Kind.ALL_GATHER, logical) for logical in reversed(inner))]
 
-    def _needs_everyone(self, lane: Lane) -> bool:
+    def _needs_everyone(self, logical: LogicalDimension) -> bool:
         """Whether the NPUs of other rows are part of it: a flat row of several dimensions, a tree beside others."""
-        beside = sum(other.size > 1 for other in self.lanes[Kind.ALL_REDUCE]) > 1
-        return len(lane.dimensions) > 1 or (lane.algorithm.name == TREE and beside)
+        beside = sum(other.size > 1 for other in self.dimensions[Kind.ALL_REDUCE]) > 1
+        return len(logical.dimensions) > 1 or (logical.algorithm.name == TREE and beside)
 
-    def _rotate(self, order: list[Lane]) -> list[Lane]:
+    def _rotate(self, order: list[LogicalDimension]) -> list[LogicalDimension]:
         if self.system.inter != "roundRobin":
             return order
         if self._rotation > len(order):
-            raise PlayError(Fault.UNKNOWN, "roundRobin over lists of different length rotates past the end")
+            raise SimulationError(Fault.UNKNOWN, "roundRobin over lists of different length rotates past the end")
         order = order[self._rotation :] + order[: self._rotation]
         self._rotation = 0 if self._rotation + 1 == len(order) else self._rotation + 1
         return order
 
     def plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
         """The phases of one chunk of `size` bytes; equal chunks have equal ones where nothing takes turns."""
-        trees = any(lane.algorithm.name == TREE for row in self.lanes.values() for lane in row)
+        trees = any(logical.algorithm.name == TREE for row in self.dimensions.values() for logical in row)
         if trees or self.queues > 1 or self.system.inter == "roundRobin":
             return self._plan(kind, involved, size)
         key = (kind, involved, size)
@@ -109,30 +111,30 @@ class Planner:
 
     def _plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
         result = []
-        for task, lane in self.tasks(kind, involved):
+        for task, logical in self.tasks(kind, involved):
             # A tree is an all-reduce whatever it stands for, also to the rules of the queues.
-            step = Kind.ALL_REDUCE if lane.algorithm.name == TREE else task
-            after = size_after(step, lane, size)
-            duration = self.phases.duration(step, lane, size, mirrored=self._mirrored(kind, lane))
-            result.append(Phase(self._queue(lane.level), step, duration, max(size, after)))
+            step = Kind.ALL_REDUCE if logical.algorithm.name == TREE else task
+            after = size_after(step, logical, size)
+            duration = self.phases.duration(step, logical, size, mirrored=self._mirrored(kind, logical))
+            result.append(Phase(self._queue(logical.level), step, duration, max(size, after)))
             size = after
         return tuple(result)
 
     def _queue(self, level: int) -> int:
-        """The dimension's queues take turns."""
+        """The queue of the next phase in a dimension, whose queues take turns."""
         turn = self._next_queue.get(level, 0)
         self._next_queue[level] = (turn + 1) % self.queues
         return level * self.queues + turn
 
-    def _mirrored(self, kind: Kind, lane: Lane) -> bool:
+    def _mirrored(self, kind: Kind, logical: LogicalDimension) -> bool:
         """The trees of a dimension take turns, apart for each kind of collective."""
-        if lane.algorithm.name != TREE:
+        if logical.algorithm.name != TREE:
             return False
-        turn = self._trees.get((kind, lane.level), 0)
-        self._trees[kind, lane.level] = turn + 1
+        turn = self._trees.get((kind, logical.level), 0)
+        self._trees[kind, logical.level] = turn + 1
         return turn % 2 == 1
 
 
 def planner(job: TextJob, *, walk: bool = False) -> Planner:
-    """The planner of a job; `walk` as in `phases.Endpoint`. Raises PlayError when the lanes cannot be laid out."""
-    return Planner(job.system, lanes(job), Phases(Endpoint(job.delay, walk)), job.queues)
+    """The planner of a job; `walk` as in `phases.Endpoint`. Raises SimulationError when the words do not fit."""
+    return Planner(job.system, logical_dimensions(job), Phases(Endpoint(job.delay, walk)), job.queues)

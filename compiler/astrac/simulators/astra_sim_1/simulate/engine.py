@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from astrac.simulators.astra_sim_1.job import FLOAT32_LIMIT, Stage, TextJob
 from astrac.simulators.astra_sim_1.simulate import loops
 from astrac.simulators.astra_sim_1.simulate.chunks import chunk_sizes, planner
-from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
+from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
 from astrac.simulators.astra_sim_1.simulate.loops import Act, Priority, Step
 from astrac.simulators.astra_sim_1.simulate.queues import Chunk, Queue, ending_first
 
@@ -35,17 +35,17 @@ def _refuse(job: TextJob) -> None:
     """What the simulator has and this engine has not."""
     if job.system.inter in {"themis", "themisFlex"}:
         reason = "themis balances loads in an order of NPUs that one NPU cannot stand for"
-        raise PlayError(Fault.UNKNOWN, reason)
+        raise SimulationError(Fault.UNKNOWN, reason)
     if job.system.shared_bus is not None:
-        raise PlayError(Fault.UNKNOWN, "model-shared-bus: the bus inside an NPU is not modelled")
+        raise SimulationError(Fault.UNKNOWN, "model-shared-bus: the bus inside an NPU is not modelled")
     if job.rendezvous:
-        raise PlayError(Fault.UNKNOWN, "--rendezvous-protocol: handshakes are not modelled")
+        raise SimulationError(Fault.UNKNOWN, "--rendezvous-protocol: handshakes are not modelled")
     scales = (job.compute_scale, job.comm_scale, job.injection_scale)
     if not all(0 <= scale <= FLOAT32_LIMIT for scale in scales):
-        raise PlayError(Fault.SETTING, f"scales {scales}")
+        raise SimulationError(Fault.SETTING, f"scales {scales}")
     if job.passes < 0 or job.queues < 1 or job.system.active_chunks < 1:
         reason = f"{job.passes} passes, {job.queues} queues, {job.system.active_chunks} active chunks"
-        raise PlayError(Fault.SETTING, reason)
+        raise SimulationError(Fault.SETTING, reason)
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class Issued:
 
 
 class Engine:
-    """Simulates a job; `run` once.
+    """Simulates one job, by one call of `run`.
 
     All NPUs act alike and a phase ends for all when the slowest has ended, so one NPU stands for all. In a cycle
     its own events (compute, updates) come before the ends of phases, because these take effect when the last NPU of the
@@ -118,7 +118,7 @@ class Engine:
             row, stage = self._waiting or (0, Stage.FORWARD)
             name = self.job.workload.rows[row].name
             reason = f"layer {row} (`{name}`) waits for ever for its {stage.value} collective of 0 bytes"
-            raise PlayError(Fault.ZERO_SIZE, reason)
+            raise SimulationError(Fault.ZERO_SIZE, reason)
         return int(self.now)
 
     # -- events
@@ -151,7 +151,7 @@ class Engine:
     def _spend(self, cost: int) -> None:
         self._budget -= cost
         if self._budget < 0:
-            raise PlayError(Fault.UNKNOWN, f"more than {PHASE_LIMIT} phases of chunks and steps")
+            raise SimulationError(Fault.UNKNOWN, f"more than {PHASE_LIMIT} phases of chunks and steps")
 
     # -- the loop of the policy
 
@@ -170,7 +170,7 @@ class Engine:
             case Act.COMPUTE:
                 cycles = self.job.cycles(*column)
                 if cycles >= COMPUTE_LIMIT:
-                    raise PlayError(Fault.TOO_LONG, f"layer {step.row} computes for {cycles} cycles")
+                    raise SimulationError(Fault.TOO_LONG, f"layer {step.row} computes for {cycles} cycles")
                 self.compute += cycles
                 if cycles:
                     self._after(cycles, self._advance)
@@ -251,7 +251,7 @@ class Engine:
         self._fractions |= not isinstance(duration.ns, int)
         if self._jumps and self._fractions:
             reason = "memory is slower than the network by fractions of a ns, and NPUs are not in step"
-            raise PlayError(Fault.UNKNOWN, reason)
+            raise SimulationError(Fault.UNKNOWN, reason)
 
     def _end_phase(self, chunk: Chunk) -> None:
         """On to the next queue, or done."""
@@ -271,10 +271,10 @@ class Engine:
         if entered.arriving_matters(chunk, self.now):
             raise self._apart(entered)
 
-    def _apart(self, queue: Queue) -> PlayError:
+    def _apart(self, queue: Queue) -> SimulationError:
         """With one slot, an NPU that has started another chunk than the rest waits for ever."""
         reason = f"in cycle {self.now} collectives start while a chunk's phase ends, and NPUs choose different chunks"
-        return PlayError(Fault.CHOSEN_APART if self._slots == 1 and queue.tie.certain else Fault.UNKNOWN, reason)
+        return SimulationError(Fault.CHOSEN_APART if self._slots == 1 and queue.tie.certain else Fault.UNKNOWN, reason)
 
     def _end_chunk(self, collective: Issued) -> None:
         collective.chunks -= 1

@@ -27,8 +27,8 @@ class Fault(Enum):
     UNKNOWN = "not modelled"
 
 
-class PlayError(Exception):
-    """Carries a fault out of the depth of a play to its caller; never leaves the package.
+class SimulationError(Exception):
+    """Carries a fault out of the depth of a simulation to its caller; never leaves the package.
 
     Attributes:
         fault: which.

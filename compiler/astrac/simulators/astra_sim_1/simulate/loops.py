@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.job import Kind
 from astrac.simulators.astra_sim_1.job import DLRMS, TRANSFORMERS, Policy, Stage, TextJob, TextWorkload
-from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
-from astrac.simulators.astra_sim_1.simulate.lanes import boundary
+from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
+from astrac.simulators.astra_sim_1.simulate.logical import boundary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,7 +125,7 @@ def _micro(workload: TextWorkload) -> Iterator[Step]:
 
 
 def _inference(workload: TextWorkload) -> Iterator[Step]:
-    """Loop E: forward only."""
+    """Loop E: nothing but the forward part of B."""
     for row in range(len(workload.rows)):
         yield from _forward(row)
 
@@ -134,7 +134,7 @@ def nearest_checkpoint(workload: TextWorkload, row: int) -> int:
     """The row at which the recomputation for an initiating row starts.
 
     Raises:
-        PlayError: CHECKPOINT when there is no checkpoint before it, or another initiating row in between.
+        SimulationError: CHECKPOINT when there is no checkpoint before it, or another initiating row in between.
     """
     start = max((checkpoint for checkpoint in workload.extras.checkpoints if checkpoint <= row), default=-1)
     between = [other for other in workload.extras.initiates if start < other < row]
@@ -145,7 +145,7 @@ def nearest_checkpoint(workload: TextWorkload, row: int) -> int:
         reason = (
             f"layer {row} initiates recomputation, and layer {between[0]} does so between it and checkpoint {start}"
         )
-    raise PlayError(Fault.CHECKPOINT, reason)
+    raise SimulationError(Fault.CHECKPOINT, reason)
 
 
 class Levels(Enum):
@@ -160,7 +160,7 @@ class Levels(Enum):
 
 
 class Rule(NamedTuple):
-    """What a policy fixes.
+    """What a policy fixes for all layers.
 
     Attributes:
         loop: the steps of one pass.
@@ -198,7 +198,7 @@ def levels(workload: TextWorkload, row: int, stage: Stage) -> Levels:
     policy = workload.policy
     found = RULES[policy if policy is not Policy.HYBRID_CUSTOMIZED else workload.rows[row].policy or policy].levels
     if found is None:
-        raise PlayError(Fault.SETTING, f"layer {row} of HYBRID_CUSTOMIZED names no policy of its own")
+        raise SimulationError(Fault.SETTING, f"layer {row} of HYBRID_CUSTOMIZED names no policy of its own")
     return found[list(Stage).index(stage)]
 
 

@@ -1,4 +1,4 @@
-"""Section 5, message by message: phases whose members do not run in step.
+"""Phases whose members do not run in step, message by message (docs/simulators/astra-sim-1.md, section 5).
 
 All members start together. Each holds packets that become sends one by one: a packet is released by the start of the
 phase or by a message that arrived, takes the endpoint delay (and the reduction, where it has one), then its send and
@@ -12,37 +12,37 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
+from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MESSAGE_LIMIT = 1_000_000
-"""Messages that a job may have played one by one (seconds); with more it is refused."""
+"""Messages that a job may have simulated one by one (seconds); with more it is refused."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of the messages that may be played."""
+    """What is left of the messages that may be simulated."""
 
     left: int = MESSAGE_LIMIT
 
     def look_at(self, members: int) -> None:
         """Whether a row may be looked at one member at a time."""
         if members > MESSAGE_LIMIT:
-            raise PlayError(Fault.UNKNOWN, f"a row of {members} NPUs that are not alike")
+            raise SimulationError(Fault.UNKNOWN, f"a row of {members} NPUs that are not alike")
 
     def spend(self, exchange: Exchange) -> None:
-        """Pay for an exchange."""
+        """Pays for the messages of an exchange."""
         self.left -= exchange.members * exchange.sends
         if self.left < 0:
             reason = f"{exchange.members} NPUs that are not alike send {exchange.sends} messages each in a phase"
-            raise PlayError(Fault.UNKNOWN, reason)
+            raise SimulationError(Fault.UNKNOWN, reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What every member does.
+    """What every member of an exchange does.
 
     Attributes:
         members: in the row; 1 when one member stands for all.
@@ -109,7 +109,7 @@ class _Exchange:
             else:
                 self._released(now, member)
         if any(member.end < 0 for member in self.members):
-            raise PlayError(Fault.LOST_MESSAGE, "a fast NPU's message overtakes the one before it and is lost")
+            raise SimulationError(Fault.LOST_MESSAGE, "a fast NPU's message overtakes the one before it and is lost")
         return last[0], last[1:]
 
     def _at(self, now: float, time: float, kind: int, member: int) -> None:
@@ -145,7 +145,7 @@ class _Exchange:
         self.posted[member][index] = now
         receiver, sender = (member + offset) % exchange.members, (member - offset) % exchange.members
         if index >= exchange.period and index - exchange.period not in self.posted[receiver]:
-            raise PlayError(Fault.LOST_MESSAGE, "a fast NPU's message overtakes the one before it and is lost")
+            raise SimulationError(Fault.LOST_MESSAGE, "a fast NPU's message overtakes the one before it and is lost")
         for source, target in {(member, receiver), (sender, member)}:
             if index in self.posted[source] and index in self.posted[target]:
                 arrival = self.posted[source][index] + exchange.time(source, offset)

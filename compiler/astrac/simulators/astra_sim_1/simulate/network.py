@@ -1,10 +1,10 @@
-"""Section 2: what one message costs."""
+"""What one message costs (docs/simulators/astra-sim-1.md, section 2)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
+from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
 from astrac.simulators.blocks import BY_NAME
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ def message_time(dimension: TextDimension, offset: int, size: int) -> float:
     time = 0
     for term in terms:
         if time + term >= INT_LIMIT:
-            raise PlayError(Fault.TOO_SLOW, f"a message of {size} bytes takes 2^31 ns or more")
+            raise SimulationError(Fault.TOO_SLOW, f"a message of {size} bytes takes 2^31 ns or more")
         time = int(time + term)
     if not dimension.memory_scale:
         return time
     memory = (dimension.memory_latency + size / dimension.memory_bandwidth) * dimension.memory_scale
     if memory >= INT_LIMIT:
-        raise PlayError(Fault.TOO_SLOW, f"the memory takes 2^31 ns or more for a message of {size} bytes")
+        raise SimulationError(Fault.TOO_SLOW, f"the memory takes 2^31 ns or more for a message of {size} bytes")
     if memory <= time:
         return time
     return int(memory) if memory.is_integer() else memory

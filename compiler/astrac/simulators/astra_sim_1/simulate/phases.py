@@ -1,6 +1,7 @@
-"""Section 5: how long one phase of a chunk takes.
+"""How long one phase of a chunk takes (docs/simulators/astra-sim-1.md, section 5).
 
-Between the start and the end of a phase all members of a lane work on one chunk; the phase is over when the slowest is.
+Between the start and the end of a phase all members of a logical dimension work on one chunk; it is over when the
+slowest is.
 With s = bytes that go in, n = members, k = log2 n, E = endpoint delay, t(m) = ns of an m-byte message, q = int(s / n),
 S = n(n-1)/2, and M(m) = 3 x int(m / 500,000) for the write and two reads of a reduction:
 
@@ -21,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from astrac.job import Kind
-from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
+from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
 from astrac.simulators.astra_sim_1.simulate.messages import Budget, Exchange, exchange_time
 from astrac.simulators.astra_sim_1.simulate.network import INT_LIMIT
 from astrac.simulators.astra_sim_1.simulate.trees import tree_time
@@ -29,7 +30,7 @@ from astrac.simulators.astra_sim_1.simulate.trees import tree_time
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from astrac.simulators.astra_sim_1.simulate.lanes import Lane
+    from astrac.simulators.astra_sim_1.simulate.logical import LogicalDimension
 
 REDUCING = (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER)
 
@@ -41,7 +42,7 @@ class Endpoint:
     Attributes:
         delay: E, cycles.
         walk: memory may make messages take fractions of a ns, so phases are walked term by term.
-        budget: of messages that are played one by one.
+        budget: of messages that are simulated one by one.
     """
 
     delay: int
@@ -59,7 +60,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Of a phase.
+    """How long a phase takes, and what it ends with.
 
     Attributes:
         ns: from start to end.
@@ -78,20 +79,20 @@ def reduction_time(size: int) -> int:
     return 3 * (size // 500_000)
 
 
-def size_after(kind: Kind, lane: Lane, size: int) -> int:
+def size_after(kind: Kind, logical: LogicalDimension, size: int) -> int:
     """Bytes of a chunk when it leaves the phase."""
     if kind in {Kind.ALL_REDUCE, Kind.ALL_TO_ALL}:
         return size
-    return size * lane.size if kind is Kind.ALL_GATHER else size // lane.size
+    return size * logical.size if kind is Kind.ALL_GATHER else size // logical.size
 
 
-def smallest_message(kind: Kind, lane: Lane, size: int) -> int:
+def smallest_message(kind: Kind, logical: LogicalDimension, size: int) -> int:
     """Bytes of the smallest message of a phase that `size` bytes enter."""
-    if lane.algorithm.name == "doubleBinaryTree" or kind is Kind.ALL_GATHER:
+    if logical.algorithm.name == "doubleBinaryTree" or kind is Kind.ALL_GATHER:
         return size
-    if lane.algorithm.name == "halvingDoubling" and kind is Kind.ALL_REDUCE:
-        return size // (2 * lane.size) * 2
-    return size // lane.size
+    if logical.algorithm.name == "halvingDoubling" and kind is Kind.ALL_REDUCE:
+        return size // (2 * logical.size) * 2
+    return size // logical.size
 
 
 @dataclass(frozen=True)
@@ -103,23 +104,23 @@ class Phases:
     """
 
     endpoint: Endpoint
-    _known: dict[tuple[Kind, Lane, int, bool], Duration] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[Kind, LogicalDimension, int, bool], Duration] = field(default_factory=dict, repr=False)
 
-    def duration(self, kind: Kind, lane: Lane, size: int, *, mirrored: bool = False) -> Duration:
+    def duration(self, kind: Kind, logical: LogicalDimension, size: int, *, mirrored: bool = False) -> Duration:
         """Of a phase that `size` bytes enter; `mirrored` is the second of the two trees of `doubleBinaryTree`."""
-        key = (kind, lane, size, mirrored)
+        key = (kind, logical, size, mirrored)
         if key not in self._known:
             if size >= INT_LIMIT:
-                raise PlayError(
+                raise SimulationError(
                     Fault.TOO_LARGE, f"a chunk of {size} bytes, 2^31 or more, enters a phase of {kind.name}"
                 )
-            self._known[key] = ALGORITHMS[lane.algorithm.name](kind, lane, size, self.endpoint, mirrored)
+            self._known[key] = ALGORITHMS[logical.algorithm.name](kind, logical, size, self.endpoint, mirrored)
         return self._known[key]
 
 
-def _ring(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
+def _ring(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
     del mirrored
-    members = lane.size
+    members = logical.size
     sends = {Kind.ALL_REDUCE: 2 * (members - 1), Kind.ALL_TO_ALL: members * (members - 1) // 2}.get(kind, members - 1)
     message = size if kind is Kind.ALL_GATHER else size // members
 
@@ -129,9 +130,9 @@ def _ring(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: bool)
         reduced = place > 0 and (kind is Kind.REDUCE_SCATTER or (kind is Kind.ALL_REDUCE and block % 2 == 0))
         return reduction_time(message) if reduced else None
 
-    if not lane.symmetric:
-        endpoint.budget.look_at(lane.size)
-    times = lane.neighbour_times(message)
+    if not logical.symmetric:
+        endpoint.budget.look_at(logical.size)
+    times = logical.neighbour_times(message)
     if len(times) > 1:
         exchange = Exchange(
             members=members,
@@ -150,11 +151,11 @@ def _ring(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: bool)
     return Duration(ns, _tail(endpoint.delay, reduction(sends), times[0]))
 
 
-def _direct(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
+def _direct(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
     del mirrored
-    members = lane.size
+    members = logical.size
     others = members - 1
-    window = others if lane.algorithm.window is None else min(lane.algorithm.window, others)
+    window = others if logical.algorithm.window is None else min(logical.algorithm.window, others)
     message = size if kind is Kind.ALL_GATHER else size // members
     sends = 2 * others if kind is Kind.ALL_REDUCE else others
 
@@ -165,10 +166,10 @@ def _direct(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: boo
         return reduction_time(message) if reduced else None
 
     def time(source: int, offset: int) -> float:
-        return lane.time(source, (source + offset) % members, message)
+        return logical.time(source, (source + offset) % members, message)
 
-    if lane.symmetric and window == others:
-        distances = others if lane.dimensions[0].block == "Ring" else 1
+    if logical.symmetric and window == others:
+        distances = others if logical.dimensions[0].block == "Ring" else 1
         endpoint.budget.look_at(distances)
         times = {time(0, offset) for offset in range(1, distances + 1)}
         rounds = sends // others
@@ -176,7 +177,7 @@ def _direct(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: boo
             reductions = [reduction(index * window) for index in range(rounds + 1)]
             return _in_step(endpoint, reductions, list(times) * rounds)
     exchange = Exchange(
-        members=1 if lane.symmetric else members,
+        members=1 if logical.symmetric else members,
         sends=sends,
         window=window,
         offset=lambda index: index % others + 1,
@@ -188,14 +189,14 @@ def _direct(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: boo
     return _exchanged(exchange, endpoint)
 
 
-def _halving_doubling(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
+def _halving_doubling(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
     """Partners differ in one bit of their index, so all members are alike, also in a flat or a split row."""
     del mirrored
-    if lane.size & (lane.size - 1):
-        raise PlayError(Fault.POWER_OF_TWO, f"halvingDoubling among {lane.size} NPUs, not a power of two")
+    if logical.size & (logical.size - 1):
+        raise SimulationError(Fault.POWER_OF_TWO, f"halvingDoubling among {logical.size} NPUs, not a power of two")
     if kind is Kind.ALL_TO_ALL:
-        raise PlayError(Fault.KIND, "halvingDoubling cannot do an all-to-all")
-    levels = lane.size.bit_length() - 1
+        raise SimulationError(Fault.KIND, "halvingDoubling cannot do an all-to-all")
+    levels = logical.size.bit_length() - 1
     offsets = [1 << level for level in range(levels)]
     halves = [size >> level for level in range(1, levels + 1)]
     # The way back doubles what the way there would have halved next, so an odd size has lost its last bits.
@@ -208,16 +209,18 @@ def _halving_doubling(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mir
     }[kind]
     reduced = range(1, levels) if kind in REDUCING else range(0)
     reductions = [reduction_time(sent[packet][1]) if packet in reduced else None for packet in range(len(sent) + 1)]
-    return _in_step(endpoint, reductions, [lane.time(0, offset, message) for offset, message in sent])
+    return _in_step(endpoint, reductions, [logical.time(0, offset, message) for offset, message in sent])
 
 
-def _double_binary_tree(kind: Kind, lane: Lane, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
+def _double_binary_tree(
+    kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint, mirrored: bool
+) -> Duration:
     """Always an all-reduce, whatever it stands for: wrong, and what the simulator does."""
     del kind
-    if lane.size & (lane.size - 1):
-        raise PlayError(Fault.POWER_OF_TWO, f"doubleBinaryTree among {lane.size} NPUs, not a power of two")
-    endpoint.budget.look_at(lane.size)
-    ns, message = tree_time(lane, size, endpoint.delay, reduction_time(size), mirrored=mirrored)
+    if logical.size & (logical.size - 1):
+        raise SimulationError(Fault.POWER_OF_TWO, f"doubleBinaryTree among {logical.size} NPUs, not a power of two")
+    endpoint.budget.look_at(logical.size)
+    ns, message = tree_time(logical, size, endpoint.delay, reduction_time(size), mirrored=mirrored)
     return Duration(ns, _tail(endpoint.delay, None, message))
 
 
@@ -246,7 +249,7 @@ def _exchanged(exchange: Exchange, endpoint: Endpoint) -> Duration:
     return Duration(*exchange_time(exchange))
 
 
-ALGORITHMS: dict[str, Callable[[Kind, Lane, int, Endpoint, bool], Duration]] = {
+ALGORITHMS: dict[str, Callable[[Kind, LogicalDimension, int, Endpoint, bool], Duration]] = {
     "ring": _ring,
     "direct": _direct,
     "halvingDoubling": _halving_doubling,

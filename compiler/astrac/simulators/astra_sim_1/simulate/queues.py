@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Chunk:
-    """A chunk on its way.
+    """A chunk on its way through its phases.
 
     Attributes:
         collective: index of the collective that it is part of.
@@ -50,7 +50,7 @@ class Chunk:
 
     @property
     def left(self) -> int:
-        """Phases after this one."""
+        """How many phases come after this one."""
         return len(self.phases) - self.step - 1
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from astrac.job import Kind
 from astrac.simulators.astra_sim_1.simulate import loops
 from astrac.simulators.astra_sim_1.simulate.chunks import TREE, Planner, planner
-from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
+from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
 from astrac.simulators.astra_sim_1.simulate.network import INT_LIMIT
 from astrac.simulators.astra_sim_1.simulate.phases import size_after, smallest_message
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Surveyed(NamedTuple):
-    """A column that is issued.
+    """A column whose collective is issued, and what is wrong with it.
 
     Attributes:
         row, stage: the column.
         kind, bytes: of the collective, scaled.
-        lanes: how many dimensions it works on; 0: it is dropped.
+        dimensions: how many dimensions it works on; 0: it is dropped.
         fault: what is wrong, None when nothing is.
         reason: a line about it.
     """
@@ -32,13 +32,13 @@ class Surveyed(NamedTuple):
     stage: Stage
     kind: Kind
     bytes: int
-    lanes: int
+    dimensions: int
     fault: Fault | None = None
     reason: str = ""
 
 
 def survey(job: TextJob, columns: Iterable[tuple[int, Stage]]) -> Iterator[Surveyed]:
-    """The columns with what is wrong with each; raises PlayError when the lanes themselves cannot be laid out."""
+    """The columns with what is wrong with each; raises SimulationError when words and dimensions do not fit."""
     layout = planner(job)
     levels = loops.involved_levels(job)
     known: dict[tuple[Kind, int, loops.Levels], tuple[int, Fault | None, str]] = {}
@@ -69,23 +69,23 @@ def _look(layout: Planner, kind: Kind, involved: tuple[bool, ...], size: int) ->
         chunk = size // splits
         for part in {chunk, size % chunk} - {0}:
             _look_at_chunk(layout, kind, involved, part)
-    except PlayError as error:
+    except SimulationError as error:
         return count, None if error.fault is Fault.UNKNOWN else error.fault, error.reason
     return count, None, ""
 
 
 def _look_at_chunk(layout: Planner, kind: Kind, involved: tuple[bool, ...], size: int) -> None:
-    for _ in layout.lanes[kind] if layout.system.inter == "roundRobin" else (None,):
+    for _ in layout.dimensions[kind] if layout.system.inter == "roundRobin" else (None,):
         entering = size
-        for task, lane in layout.tasks(kind, involved):
-            if lane.algorithm.name == TREE and task is not Kind.ALL_REDUCE:
-                raise PlayError(Fault.KIND, f"{TREE} does an all-reduce where {task.name} should be done")
+        for task, logical in layout.tasks(kind, involved):
+            if logical.algorithm.name == TREE and task is not Kind.ALL_REDUCE:
+                raise SimulationError(Fault.KIND, f"{TREE} does an all-reduce where {task.name} should be done")
             if entering >= INT_LIMIT:
-                raise PlayError(Fault.TOO_LARGE, f"a chunk of {entering} bytes, 2^31 or more, enters a phase")
-            message = smallest_message(task, lane, entering)
-            if not lane.symmetric:
-                layout.phases.endpoint.budget.look_at(lane.size)
-            if min(lane.neighbour_times(message)) < 1:
-                raise PlayError(Fault.TOO_FAST, f"a message of {message} bytes takes less than 1 ns")
-            entering = size_after(task, lane, entering)
+                raise SimulationError(Fault.TOO_LARGE, f"a chunk of {entering} bytes, 2^31 or more, enters a phase")
+            message = smallest_message(task, logical, entering)
+            if not logical.symmetric:
+                layout.phases.endpoint.budget.look_at(logical.size)
+            if min(logical.neighbour_times(message)) < 1:
+                raise SimulationError(Fault.TOO_FAST, f"a message of {message} bytes takes less than 1 ns")
+            entering = size_after(task, logical, entering)
         layout.plan(kind, involved, size)

@@ -1,14 +1,16 @@
-"""Section 5: the two trees of `doubleBinaryTree`."""
+"""The two trees of `doubleBinaryTree` (docs/simulators/astra-sim-1.md, section 5)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from astrac.simulators.astra_sim_1.simulate.lanes import Lane
+    from astrac.simulators.astra_sim_1.simulate.logical import LogicalDimension
 
 
-def tree_time(lane: Lane, size: int, delay: int, reduction: int, *, mirrored: bool) -> tuple[float, float]:
+def tree_time(
+    logical: LogicalDimension, size: int, delay: int, reduction: int, *, mirrored: bool
+) -> tuple[float, float]:
     """Ns until the last leaf of the tree has the result, and ns of the message that it waited for.
 
     The members in order are an in-order walk of a full binary tree below a root with one child: the root is the last
@@ -16,7 +18,7 @@ def tree_time(lane: Lane, size: int, delay: int, reduction: int, *, mirrored: bo
     arrived, and down again; an arrival takes the endpoint delay, and a reduction at an inner node.
     """
     first = 1 if mirrored else 0
-    root = 0 if mirrored else lane.size - 1
+    root = 0 if mirrored else logical.size - 1
     hop = delay + reduction
 
     def up(low: int, high: int) -> float:
@@ -25,7 +27,7 @@ def tree_time(lane: Lane, size: int, delay: int, reduction: int, *, mirrored: bo
             return delay
         middle = (low + high) // 2
         tops = (((low, middle), (low + middle) // 2), ((middle + 1, high), (middle + 1 + high) // 2))
-        return max(up(*part) + lane.time(top, middle, size) for part, top in tops) + hop
+        return max(up(*part) + logical.time(top, middle, size) for part, top in tops) + hop
 
     def down(low: int, high: int, start: float, message: float) -> tuple[float, float]:
         """When the last leaf of the subtree is through, if its top has got the message at `start`, and its message."""
@@ -33,11 +35,11 @@ def tree_time(lane: Lane, size: int, delay: int, reduction: int, *, mirrored: bo
             return start + delay, message
         middle = (low + high) // 2
         tops = (((low, middle), (low + middle) // 2), ((middle + 1, high), (middle + 1 + high) // 2))
-        messages = [lane.time(middle, top, size) for _, top in tops]
+        messages = [logical.time(middle, top, size) for _, top in tops]
         return max(down(*part, start + hop + time, time) for (part, _), time in zip(tops, messages, strict=True))
 
-    low, high = first, first + lane.size - 1
+    low, high = first, first + logical.size - 1
     top = (low + high) // 2
-    reached = up(low, high) + lane.time(top, root, size) + hop
-    message = lane.time(root, top, size)
+    reached = up(low, high) + logical.time(top, root, size) + hop
+    message = logical.time(root, top, size)
     return down(low, high, reached + message, message)

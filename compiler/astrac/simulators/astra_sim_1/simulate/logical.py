@@ -1,6 +1,6 @@
-"""Sections 1 and 2: the logical dimensions ("lanes") that a collective walks.
+"""The logical dimensions that a collective walks (docs/simulators/astra-sim-1.md, sections 1 and 2).
 
-A lane is a group of NPUs in a row: a whole dimension, a part of one that a transformer's group has split, or - for the
+One is a group of NPUs in a row: a whole dimension, a part of one that a transformer's group has split, or - for the
 `one*` words - all NPUs in one flat row.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from astrac.job import IMPLEMENTED, Kind
 from astrac.simulators.astra_sim_1.job import TRANSFORMERS, TextDimension, TextJob, TextNetwork
-from astrac.simulators.astra_sim_1.simulate.faults import Fault, PlayError
+from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
 from astrac.simulators.astra_sim_1.simulate.network import message_time
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def algorithm(word: str) -> Algorithm | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class LogicalDimension:
     """A row of NPUs that one phase of a collective works on.
 
     Attributes:
@@ -131,7 +131,7 @@ def boundary(network: TextNetwork, group: int) -> tuple[int, Split | None]:
     """
     before = 1
     if group < 1:
-        raise PlayError(Fault.GROUP, f"a group of {group} NPUs")
+        raise SimulationError(Fault.GROUP, f"a group of {group} NPUs")
     if group == 1:
         return -1, None
     for level, dimension in enumerate(network.dimensions):
@@ -140,40 +140,42 @@ def boundary(network: TextNetwork, group: int) -> tuple[int, Split | None]:
         if before * dimension.size > group:
             inner, rest = divmod(group, before)
             if rest or dimension.size % inner:
-                raise PlayError(
+                raise SimulationError(
                     Fault.GROUP,
                     f"a group of {group} NPUs is not {before} x a divisor of the {dimension.size} of dimension {level}",
                 )
             return level, Split(level, inner, dimension.size // inner)
         before *= dimension.size
-    raise PlayError(Fault.GROUP, f"a group of {group} NPUs is larger than the {network.npus} NPUs")
+    raise SimulationError(Fault.GROUP, f"a group of {group} NPUs is larger than the {network.npus} NPUs")
 
 
-def lanes(job: TextJob) -> Mapping[Kind, tuple[Lane, ...]]:
-    """For each kind of collective its lanes, by level; levels without a word have none."""
+def logical_dimensions(job: TextJob) -> Mapping[Kind, tuple[LogicalDimension, ...]]:
+    """For each kind of collective its dimensions, by level; levels without a word have none."""
     split = boundary(job.network, job.workload.extras.group)[1] if job.workload.policy in TRANSFORMERS else None
-    return {kind: _lanes(job.network, job.system.words(kind), split, kind) for kind in IMPLEMENTED}
+    return {kind: _of_kind(job.network, job.system.words(kind), split, kind) for kind in IMPLEMENTED}
 
 
-def _lanes(network: TextNetwork, words: tuple[str, ...], split: Split | None, kind: Kind) -> tuple[Lane, ...]:
+def _of_kind(
+    network: TextNetwork, words: tuple[str, ...], split: Split | None, kind: Kind
+) -> tuple[LogicalDimension, ...]:
     algorithms = [_known(word) for word in words]
     if len(words) > len(network.dimensions):
-        raise PlayError(Fault.WORDS, f"{len(words)} words for {len(network.dimensions)} dimensions ({kind.name})")
+        raise SimulationError(Fault.WORDS, f"{len(words)} words for {len(network.dimensions)} dimensions ({kind.name})")
     if split is not None:
         if len(words) <= split.level:
             reason = f"the group splits dimension {split.level}, for which {kind.name} has no word of its own"
-            raise PlayError(Fault.WORDS, reason)
+            raise SimulationError(Fault.WORDS, reason)
         algorithms.insert(split.level, algorithms[split.level])
     if algorithms[0].flat:
         return (_flat(network, algorithms[0]),)
     if any(algorithm.flat for algorithm in algorithms):
-        raise PlayError(Fault.WORDS, f"a `one*` word must be the only one ({kind.name})")
+        raise SimulationError(Fault.WORDS, f"a `one*` word must be the only one ({kind.name})")
     if len(words) < len(network.dimensions) and algorithms[-1].name == "doubleBinaryTree":
         # The tree of the last word starts at the NPU's rank modulo the stride: outer NPUs are not in it.
-        raise PlayError(Fault.WORDS, f"the last word is a tree, for which all dimensions need one ({kind.name})")
+        raise SimulationError(Fault.WORDS, f"the last word is a tree, for which all dimensions need one ({kind.name})")
     rows = _rows(network, split)
     return tuple(
-        Lane(level, size, stride, (dimension,), algorithm)
+        LogicalDimension(level, size, stride, (dimension,), algorithm)
         for level, ((dimension, size, stride), algorithm) in enumerate(zip(rows, algorithms, strict=False))
     )
 
@@ -187,15 +189,15 @@ def _rows(network: TextNetwork, split: Split | None) -> list[tuple[TextDimension
     return rows
 
 
-def _flat(network: TextNetwork, algorithm: Algorithm) -> Lane:
+def _flat(network: TextNetwork, algorithm: Algorithm) -> LogicalDimension:
     dimensions = tuple(dimension for dimension in network.dimensions if dimension.size > 1)
-    return Lane(0, prod(d.size for d in dimensions), 1, dimensions or network.dimensions[:1], algorithm)
+    return LogicalDimension(0, prod(d.size for d in dimensions), 1, dimensions or network.dimensions[:1], algorithm)
 
 
 def _known(word: str) -> Algorithm:
     found = algorithm(word)
     if found is None:
-        raise PlayError(Fault.WORDS, f"`{word}` is not an algorithm")
+        raise SimulationError(Fault.WORDS, f"`{word}` is not an algorithm")
     if found.window == 0:
-        raise PlayError(Fault.SETTING, f"`{word}` keeps no message in flight: nothing is ever sent")
+        raise SimulationError(Fault.SETTING, f"`{word}` keeps no message in flight: nothing is ever sent")
     return found
