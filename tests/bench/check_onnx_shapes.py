@@ -23,7 +23,7 @@ from astrac.models.onnx.infer import infer
 if TYPE_CHECKING:
     from typing import Any
 
-    from astrac.models.onnx.flat import Flat
+    from astrac.models.onnx.flatten import Flat
 
 SMALL = 16
 """Elements up to which an input is given as a constant: it may be a shape, axes or scales."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+
 Dim: TypeAlias = int | str | None
 """An extent, the name of a symbolic one, or None where the file says nothing."""
+
+LIMIT, FLOAT_LIMIT = 4096, 16
+"""Elements that shape arithmetic follows at most; of floating-point numbers only what may be the scales of a resize."""
+
+_READABLE = {**dict.fromkeys(("int64", "int32", "bool"), LIMIT), "float32": FLOAT_LIMIT, "float64": FLOAT_LIMIT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +29,7 @@ class Constant:
         shape: extents.
         dtype: a key of `model.BITS`.
         stored: bytes in the file where they are not elements x type (sparse tensors), else None.
-        payload: what `values.array` can read small shape vectors from; opaque, and absent for everything large.
+        payload: what `array` reads small shape vectors from; opaque, and absent for everything large.
     """
 
     name: str
@@ -29,6 +37,24 @@ class Constant:
     dtype: str
     stored: int | None = None
     payload: Any = field(default=None, repr=False, compare=False)
+
+    def array(self) -> np.ndarray | None:
+        """Its numbers; None when the file does not hold them or they are more than shapes ever need."""
+        payload = self.payload
+        if payload is None or prod(self.shape) > _READABLE.get(self.dtype, -1):
+            return None
+        import numpy as np  # noqa: PLC0415 - onnx brings it; the zoo's models need neither
+
+        if isinstance(payload, (tuple, int, float)):
+            found = np.asarray(payload, self.dtype)
+        else:
+            from onnx import numpy_helper  # noqa: PLC0415
+
+            try:
+                found = numpy_helper.to_array(payload)
+            except (ValueError, TypeError):
+                return None
+        return found if found.shape == self.shape else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ from astrac.models.onnx.infer import BadNode
 from astrac.models.onnx.load import load
 from astrac.models.onnx.names import shown
 from astrac.models.onnx.report import notes, refuse
-from astrac.models.onnx.rows import names_of, rows
-from astrac.models.onnx.ties import resolve_ties
+from astrac.models.onnx.rows import names_of, resolve_ties, rows
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -66,8 +65,18 @@ def read_model(
     """
     try:
         with _collector_paused():
-            model, found = _read(name, source, bind or {}, inputs or {}, batch, ties, strict, span)
-        return Result(model, tuple(map(_printable, found)))
+            file, shown_name, batch = _open(name, source, batch, span)
+            flat = flatten(shown_name, file, span)
+            bound = bind_inputs(shown_name, flat, bind or {}, inputs or {}, batch, span)
+            drafts = draft(flat, bound.facts, bound.weights)
+            names = names_of(drafts)
+            tied = resolve_ties(shown_name, drafts, names, ties, span)
+            table = rows(flat, bound.facts, drafts, names, tied)
+            refuse(shown_name, bound, flat, drafts, table, span)
+            found = notes(shown_name, source, file, flat, drafts, table, strict, span)
+            model = Model(name, table.layers, bound.batch, digest=digest(file), cuts=table.cuts, tied_params=table.tied)
+        refused = any(item.is_error for item in found)
+        return Result(None if refused else model, tuple(map(_printable, found)))
     except Diagnosed as error:
         return Result(None, (_printable(error.diagnostic),))
     except BadNode as error:
@@ -95,29 +104,6 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
-
-
-def _read(
-    name: str,
-    source: str | Path | bytes,
-    bind: Mapping[str, int],
-    inputs: Mapping[str, tuple[int | str, ...]],
-    batch: int | None,
-    ties: Sequence[tuple[str, str]],
-    strict: bool,
-    span: Span | None,
-) -> Result[Model]:
-    file, shown, batch = _open(name, source, batch, span)
-    flat = flatten(shown, file, span)
-    bound = bind_inputs(shown, flat, bind, inputs, batch, span)
-    drafts = draft(flat, bound.facts, bound.weights)
-    names = names_of(drafts)
-    tied = resolve_ties(shown, drafts, names, ties, span)
-    table = rows(flat, bound.facts, drafts, names, tied)
-    refuse(shown, bound, flat, drafts, table, span)
-    found: list[Diagnostic] = notes(shown, source, file, flat, drafts, table, strict, span)
-    model = Model(name, table.layers, bound.batch, digest=digest(file), cuts=table.cuts, tied_params=table.tied)
-    return Result(None if any(item.is_error for item in found) else model, tuple(found))
 
 
 def _open(name: str, source: str | Path | bytes, batch: int | None, span: Span | None) -> tuple[File, str, int | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.models.onnx.facts import UNKNOWN, Inconsistent, Shape, Site, Value
-from astrac.models.onnx.layout import Values, agreed, axis_of, broadcast, like
+from astrac.models.onnx.layout import Extents, Values, agreed, axis_of, broadcast, like, shaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,23 +40,21 @@ def truth(site: Site) -> Values:
     return (Value(site.shape(), "bool"),)
 
 
-def reduce(site: Site) -> Values:
+@shaped(0)
+def reduce(site: Site, shape: Extents) -> Shape:
     """Axes as an attribute or an input, all without."""
-    shape, axes = site.shape(), site.either("axes", 1)
-    if shape is None or (axes is None and site.has(1)):
-        return like(site, None)
+    axes = site.either("axes", 1)
+    if axes is None and site.has(1):
+        return None
     if not axes:
         axes = () if site.number("noop_with_empty_axes") else tuple(range(len(shape)))
-    return like(site, _without(shape, [axis_of(axis, len(shape)) for axis in axes], site.number("keepdims", 1)))
+    return _without(shape, [axis_of(axis, len(shape)) for axis in axes], site.number("keepdims", 1))
 
 
-def arg_reduce(site: Site) -> Values:
+@shaped(0, dtype="int64")
+def arg_reduce(site: Site, shape: Extents) -> Shape:
     """One axis, of positions."""
-    shape = site.shape()
-    if shape is None:
-        return (Value(None, "int64"),)
-    axis = axis_of(site.number("axis"), len(shape))
-    return (Value(_without(shape, [axis], site.number("keepdims", 1)), "int64"),)
+    return _without(shape, [axis_of(site.number("axis"), len(shape))], site.number("keepdims", 1))
 
 
 def _without(shape: Sequence[int | None], axes: Sequence[int], keep: int) -> Shape:
@@ -163,9 +161,8 @@ def embed_normalise(site: Site) -> Values:
     return (Value(shape, site.dtype(2)), Value(None if ids is None else ids[:1], "int32"), Value(shape, site.dtype(2)))
 
 
-def dropout(site: Site) -> Values:
-    """Values and the mask."""
-    return (Value(site.shape(), site.dtype()), Value(site.shape(), "bool"))
+dropout = shaped(0, also="bool")(lambda _site, shape: shape)
+"""Values and the mask."""
 
 
 def recurrent(site: Site) -> Values:
@@ -210,15 +207,10 @@ def dynamic_quantise(site: Site) -> Values:
 
 def last_axis(name: str) -> Rule:
     """A rule: the last axis becomes the integer attribute `name` (`MatMulNBits`: N)."""
-
-    def rule(site: Site) -> Values:
-        shape = site.shape()
-        return like(site, None if not shape else (*shape[:-1], site.number(name)))
-
-    return rule
+    return shaped(0)(lambda site, shape: (*shape[:-1], site.number(name)) if shape else None)
 
 
-def gated(site: Site) -> Values:
+@shaped(0)
+def gated(_site: Site, shape: Extents) -> Shape:
     """Half of the last axis."""
-    shape = site.shape()
-    return like(site, None if not shape else (*shape[:-1], None if shape[-1] is None else shape[-1] // 2))
+    return (*shape[:-1], None if shape[-1] is None else shape[-1] // 2) if shape else None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.models.onnx.facts import Facts, Site, Value
 from astrac.models.onnx.infer import BadNode, infer
-from astrac.models.onnx.layout import text
 from astrac.models.onnx.names import shown
 from astrac.models.onnx.weights import weight_inputs
 from astrac.suggest import did_you_mean
@@ -19,8 +18,8 @@ from astrac.suggest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from astrac.models.graph import Dim, Node, Signature
-    from astrac.models.onnx.flat import Flat
+    from astrac.models.graph import Dim, Node
+    from astrac.models.onnx.flatten import Flat
     from astrac.source import Span
 
 BATCH_WORDS = frozenset({"batch", "batch_size", "batchsize", "n", "b", "bs", "batch_dim"})
@@ -294,8 +293,3 @@ def _dims(shape: tuple[Dim, ...] | None) -> str:
 def _label(node: Node) -> str:
     """A node as people find it in their viewer."""
     return f"`{shown(node)}` ({node.op})"
-
-
-def describe(item: Signature) -> str:
-    """An input with its shape."""
-    return f"`{item.name}` {text(None) if item.shape is None else _dims(item.shape)}"

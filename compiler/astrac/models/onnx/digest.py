@@ -6,7 +6,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from astrac.models.graph import Attribute, Constant, File, Graph, Node, Reference, Signature
-from astrac.models.onnx.arrays import array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -62,5 +61,5 @@ def _attribute(value: Attribute) -> str:
 
 def _constant(constant: Constant) -> str:
     """Extents and type; of integers that shape arithmetic may read also the numbers, since they are structure."""
-    numbers = array(constant) if constant.dtype == "int64" and len(constant.shape) < 2 else None
+    numbers = constant.array() if constant.dtype == "int64" and len(constant.shape) < 2 else None
     return f"{constant.name} {constant.dtype} {constant.shape} {'' if numbers is None else numbers.ravel().tolist()}"

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from astrac.models.onnx import weights as tracing
 from astrac.models.onnx.facts import Inconsistent, Site, elements
-from astrac.models.onnx.flat import MARKERS
 from astrac.models.onnx.infer import MISFIT, TRIPPED, BadNode
 from astrac.models.onnx.operators import Keep, Kind, Operator, operator, vector_flops
+from astrac.models.onnx.splice import MARKERS
 from astrac.models.onnx.weights import BUFFER, Flow, Origin, parameters
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from astrac.models.graph import Constant, Node
     from astrac.models.onnx.facts import Facts, Shape
-    from astrac.models.onnx.flat import Flat
+    from astrac.models.onnx.flatten import Flat
     from astrac.models.onnx.products import Products
 
 _BOOKKEEPING = frozenset({"int64", "int32", "uint64", "uint32", "bool", "string", "int16", "uint16"})

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from astrac.models.onnx.arrays import array
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -70,7 +68,7 @@ class Facts:
         """The numbers of a small value, None when they are unknown or too many."""
         if name not in self.data:
             constant = self.constants.get(name)
-            self.data[name] = None if constant is None else array(constant)
+            self.data[name] = None if constant is None else constant.array()
         return self.data[name]
 
 

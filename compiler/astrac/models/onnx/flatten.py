@@ -5,18 +5,38 @@ Functions are inlined and bodies spliced in (`splice`); the gradient part of a t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from astrac.models.onnx.flat import Flat
 from astrac.models.onnx.splice import Place, Splicer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from astrac.models.graph import File, Node
+    from astrac.models.graph import Constant, File, Node, Signature
+    from astrac.models.onnx.splice import Region
     from astrac.source import Span
 
 _GRADIENT = ("_grad", "_Grad")
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """The straight list with what it reads.
+
+    Attributes:
+        inputs: of the graph, without those that are constants.
+        constants: by name, those of bodies and of Constant nodes too.
+        gradients: how many nodes of a training graph's backward part were left out.
+    """
+
+    nodes: tuple[Node, ...]
+    inputs: tuple[Signature, ...]
+    outputs: tuple[str, ...]
+    constants: Mapping[str, Constant]
+    hints: Mapping[str, Signature]
+    regions: tuple[Region, ...]
+    gradients: int = 0
 
 
 def flatten(name: str, file: File, span: Span | None) -> Flat:

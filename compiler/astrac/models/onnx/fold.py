@@ -6,12 +6,12 @@ results are already known from the operators' own rules.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from astrac.models.graph import Constant
-from astrac.models.onnx.arrays import array
 from astrac.models.onnx.facts import Site, elements
 
 if TYPE_CHECKING:
@@ -28,11 +28,7 @@ def _divide(left: Numbers, right: Numbers) -> Numbers:
     return left / right
 
 
-def _axes(site: Site) -> tuple[int, ...] | None:
-    return site.either("axes", 1)
-
-
-def _squeeze(site: Site, data: Numbers) -> Numbers:
+def _reshaped(site: Site, data: Numbers, *_: Numbers) -> Numbers:
     return data.reshape(site.output())
 
 
@@ -56,7 +52,7 @@ def _constant_of_shape(site: Site) -> Numbers:
 def _attribute_number(value: object) -> Numbers:
     if value is None:
         return np.float32(0)
-    found = array(value) if isinstance(value, Constant) else None
+    found = value.array() if isinstance(value, Constant) else None
     return None if found is None or found.size != 1 else found.ravel()[0]
 
 
@@ -80,10 +76,6 @@ def _split(site: Site) -> Sequence[Numbers] | None:
     return None if data is None else list(np.split(data, np.cumsum(sizes)[:-1], site.number("axis")))
 
 
-def _gather(site: Site, data: Numbers, indices: Numbers) -> Numbers:
-    return np.take(data, indices.astype(np.int64), site.number("axis"))
-
-
 def _cast(site: Site, data: Numbers) -> Numbers:
     dtype = site.text("to") or "float32"
     return data.astype("float32" if dtype in ("float16", "bfloat16") or dtype.startswith("float8") else dtype)
@@ -91,7 +83,7 @@ def _cast(site: Site, data: Numbers) -> Numbers:
 
 def _reduce(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
     def rule(site: Site, data: Numbers, *_: Numbers) -> Numbers:
-        axes = _axes(site)
+        axes = site.either("axes", 1)
         if not axes and site.number("noop_with_empty_axes"):
             return data
         return function(data, axis=axes or None, keepdims=bool(site.number("keepdims", 1)))
@@ -103,58 +95,29 @@ def _plain(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
     return lambda _site, *data: function(*data)
 
 
-def _variadic(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
-    def rule(_site: Site, first: Numbers, *rest: Numbers) -> Numbers:
-        for data in rest:
-            first = function(first, data)
-        return first
-
-    return rule
-
-
-def _mod(site: Site, left: Numbers, right: Numbers) -> Numbers:
-    return np.fmod(left, right) if site.number("fmod") else np.mod(left, right)
-
+_NUMPY: dict[str, Callable[..., Numbers]] = {
+    "Abs": np.abs, "Add": np.add, "And": np.logical_and, "Ceil": np.ceil, "Equal": np.equal, "Floor": np.floor,
+    "Greater": np.greater, "GreaterOrEqual": np.greater_equal, "Less": np.less, "LessOrEqual": np.less_equal,
+    "Mul": np.multiply, "Neg": np.negative, "Not": np.logical_not, "Or": np.logical_or, "Range": np.arange,
+    "Round": np.round, "Sqrt": np.sqrt, "Sub": np.subtract, "Tile": np.tile, "Where": np.where,
+    "Div": _divide, "Identity": lambda data: data, "CastLike": lambda data, other: data.astype(other.dtype),
+    "Max": lambda *data: reduce(np.maximum, data), "Min": lambda *data: reduce(np.minimum, data),
+}  # fmt: skip
+"""Operators that need only the numbers of their inputs."""
 
 FOLD: dict[str, Callable[..., Numbers]] = {
-    "Abs": _plain(np.abs),
-    "Add": _plain(np.add),
-    "And": _plain(np.logical_and),
+    **{op: _plain(function) for op, function in _NUMPY.items()},
+    **dict.fromkeys(("Reshape", "Squeeze", "Unsqueeze"), _reshaped),
     "Cast": _cast,
-    "CastLike": lambda _site, data, other: data.astype(other.dtype),
-    "Ceil": _plain(np.ceil),
     "Concat": lambda site, *data: np.concatenate(data, site.number("axis")),
-    "Div": _plain(_divide),
-    "Equal": _plain(np.equal),
     "Expand": lambda site, data, _shape: np.broadcast_to(data, site.output()),
-    "Floor": _plain(np.floor),
-    "Gather": _gather,
-    "Greater": _plain(np.greater),
-    "GreaterOrEqual": _plain(np.greater_equal),
-    "Identity": _plain(lambda data: data),
-    "Less": _plain(np.less),
-    "LessOrEqual": _plain(np.less_equal),
-    "Max": _variadic(np.maximum),
-    "Min": _variadic(np.minimum),
-    "Mod": _mod,
-    "Mul": _plain(np.multiply),
-    "Neg": _plain(np.negative),
-    "Not": _plain(np.logical_not),
-    "Or": _plain(np.logical_or),
-    "Range": _plain(np.arange),
+    "Gather": lambda site, data, indices: np.take(data, indices.astype(np.int64), site.number("axis")),
+    "Mod": lambda site, left, right: (np.fmod if site.number("fmod") else np.mod)(left, right),
     "ReduceMax": _reduce(np.max),
     "ReduceMin": _reduce(np.min),
     "ReduceProd": _reduce(np.prod),
     "ReduceSum": _reduce(np.sum),
-    "Reshape": lambda site, data, *_: data.reshape(site.output()),
-    "Round": _plain(np.round),
-    "Sqrt": _plain(np.sqrt),
-    "Squeeze": lambda site, data, *_: _squeeze(site, data),
-    "Sub": _plain(np.subtract),
-    "Tile": _plain(np.tile),
     "Transpose": lambda site, data: np.transpose(data, site.numbers("perm")),
-    "Unsqueeze": lambda site, data, *_: _squeeze(site, data),
-    "Where": _plain(np.where),
 }
 """Operators whose result follows from the numbers of all their inputs."""
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from astrac.models.graph import LIMIT
 from astrac.models.onnx.facts import UNKNOWN, Facts, Inconsistent, Shape, Site, Value
-from astrac.models.onnx.flat import ENDIF, ENDLOOP, ENDSCAN, LOOP, SCAN
 from astrac.models.onnx.operators import operator
 from astrac.models.onnx.schema import infer as infer_by_schema
+from astrac.models.onnx.splice import ENDIF, ENDLOOP, ENDSCAN, LOOP, SCAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from astrac.models.graph import Node, Signature
-    from astrac.models.onnx.flat import Flat
+    from astrac.models.onnx.flatten import Flat
 
 TRIPPED = (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError)
 """What a row raises on a node with the wrong number or kind of operands: the file is wrong, not the row."""
@@ -136,7 +137,6 @@ def _folder(flat: Flat, facts: Facts, numbers: Mapping[str, int]) -> Callable[[S
         return None
     import numpy as np  # noqa: PLC0415
 
-    from astrac.models.onnx.arrays import LIMIT  # noqa: PLC0415
     from astrac.models.onnx.fold import FOLD, SPECIAL, fold  # noqa: PLC0415
 
     facts.data.update((name, np.asarray(number)) for name, number in numbers.items())

@@ -1,16 +1,19 @@
-"""Shapes of operators that rearrange: reshapes, joins, cuts, selections. ONNX's operator reference is the source."""
+"""Shapes of operators that rearrange, tell of extents, or make sequences. ONNX's operator reference is the source."""
 
 from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING
 
-from astrac.models.onnx.facts import Inconsistent, Shape, Site, Value, elements
+from astrac.models.onnx.facts import UNKNOWN, Inconsistent, Shape, Site, Value, elements
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from astrac.models.onnx.facts import Rule
 
 Values = tuple[Value, ...]
+Extents = tuple[int | None, ...]
 
 
 def axis_of(axis: int, rank: int) -> int:
@@ -23,6 +26,35 @@ def axis_of(axis: int, rank: int) -> int:
 def like(site: Site, shape: Shape, index: int = 0) -> Values:
     """One output with the type of an input."""
     return (Value(shape, site.dtype(index)),)
+
+
+def shaped(*inputs: int, dtype: str | int | None = None, also: str = "") -> Callable[[Callable[..., Shape]], Rule]:
+    """Makes a rule of a function that says the result's shape from the shapes of these inputs.
+
+    The function is not asked while one of their ranks is unknown, for then the result's is unknown too.
+
+    Args:
+        inputs: whose shapes the function gets, after the site.
+        dtype: the result's type, or the input that it comes from; by default the first of `inputs`.
+        also: the type of a second result of the same shape, empty for none.
+    """
+    source = inputs[0] if dtype is None else dtype
+
+    def decorate(function: Callable[..., Shape]) -> Rule:
+        def rule(site: Site) -> Values:
+            shapes = [site.shape(index) for index in inputs]
+            result = None if None in shapes else function(site, *shapes)
+            first = Value(result, source if isinstance(source, str) else site.dtype(source))
+            return (first, Value(result, also)) if also else (first,)
+
+        return rule
+
+    return decorate
+
+
+def of_rank(vector: Shape) -> Shape:
+    """What a vector of extents that are not known tells: their number."""
+    return None if not vector or vector[0] is None else (None,) * min(vector[0], 64)
 
 
 def same(site: Site) -> Values:
@@ -44,9 +76,7 @@ def reshape(site: Site) -> Values:
     """Target as an input or, before opset 5, an attribute: 0 copies, -1 takes what is left."""
     shape, target = site.shape(), site.either("shape", 1)
     if target is None:
-        vector = site.shape(1)
-        count = vector[0] if vector else None
-        return like(site, None if count is None else (None,) * min(count, 64))
+        return like(site, of_rank(site.shape(1)))
     result: list[int | None] = []
     for index, extent in enumerate(target):
         if extent == 0 and not site.number("allowzero"):
@@ -80,41 +110,40 @@ def flatten(site: Site) -> Values:
     return like(site, (elements(shape[:axis]), elements(shape[axis:])))
 
 
-def squeeze(site: Site) -> Values:
+@shaped(0)
+def squeeze(site: Site, shape: Extents) -> Shape:
     """Without `axes` every extent of one goes, which needs all extents."""
-    shape, axes = site.shape(), site.either("axes", 1)
-    if shape is None or (axes is None and (site.has(1) or None in shape)):
-        return like(site, None)
-    gone = (
-        {index for index, extent in enumerate(shape) if extent == 1}
-        if axes is None
-        else {axis_of(axis, len(shape)) for axis in axes}
-    )
-    return like(site, tuple(extent for index, extent in enumerate(shape) if index not in gone))
+    axes = site.either("axes", 1)
+    if axes is None and (site.has(1) or None in shape):
+        return None
+    if axes is None:
+        return tuple(extent for extent in shape if extent != 1)
+    gone = {axis_of(axis, len(shape)) for axis in axes}
+    return tuple(extent for index, extent in enumerate(shape) if index not in gone)
 
 
-def unsqueeze(site: Site) -> Values:
+@shaped(0)
+def unsqueeze(site: Site, shape: Extents) -> Shape:
     """Axes count in the result."""
-    shape, axes = site.shape(), site.either("axes", 1)
-    if shape is None or axes is None:
-        return like(site, None)
+    axes = site.either("axes", 1)
+    if axes is None:
+        return None
     rank = len(shape) + len(axes)
     new = {axis_of(axis, rank) for axis in axes}
     if len(new) != len(axes):
         raise Inconsistent(f"axes {list(axes)} repeat")
     old = iter(shape)
-    return like(site, tuple(1 if index in new else next(old) for index in range(rank)))
+    return tuple(1 if index in new else next(old) for index in range(rank))
 
 
-def transpose(site: Site) -> Values:
+@shaped(0)
+def transpose(site: Site, shape: Extents) -> Shape:
     """Reversed without `perm`."""
-    shape, order = site.shape(), site.numbers("perm")
-    if shape is None:
-        return like(site, None)
+    order = site.numbers("perm")
     order = tuple(reversed(range(len(shape)))) if order is None else tuple(axis_of(axis, len(shape)) for axis in order)
     if sorted(order) != list(range(len(shape))):
         raise Inconsistent(f"perm {list(order)} of a tensor of rank {len(shape)}")
-    return like(site, tuple(shape[axis] for axis in order))
+    return tuple(shape[axis] for axis in order)
 
 
 def concat(site: Site) -> Values:
@@ -174,33 +203,29 @@ def split(site: Site) -> Values:
     return tuple(Value((*shape[:axis], size, *shape[axis + 1 :]), site.dtype()) for size in sizes)
 
 
-def slice_(site: Site) -> Values:
+@shaped(0)
+def slice_(site: Site, shape: Extents) -> Shape:
     """Starts, ends, axes, steps, clamped as numpy does."""
-    shape = site.shape()
     starts, ends = site.either("starts", 1), site.either("ends", 2)
-    if shape is None:
-        return like(site, None)
     axes, steps = site.either("axes", 3), site.data(4)
-    unknown = starts is None or ends is None or (axes is None and site.has(3)) or (steps is None and site.has(4))
-    if starts is None or ends is None or unknown:
-        touched = range(len(shape)) if axes is None else [axis_of(axis, len(shape)) for axis in axes]
-        return like(site, tuple(None if index in touched else extent for index, extent in enumerate(shape)))
     result = list(shape)
+    if starts is None or ends is None or (axes is None and site.has(3)) or (steps is None and site.has(4)):
+        for axis in range(len(shape)) if axes is None else axes:
+            result[axis_of(axis, len(shape))] = None
+        return tuple(result)
     axes = axes or tuple(range(len(starts)))
     for start, end, axis, step in zip(starts, ends, axes, steps or (1,) * len(starts), strict=True):
         where = axis_of(axis, len(shape))
         extent = shape[where]
         result[where] = None if extent is None else len(range(*slice(start, end, step).indices(extent)))
-    return like(site, tuple(result))
+    return tuple(result)
 
 
-def gather(site: Site) -> Values:
+@shaped(0, 1)
+def gather(site: Site, shape: Extents, indices: Extents) -> Shape:
     """The indices take the place of the axis."""
-    shape, indices = site.shape(), site.shape(1)
-    if shape is None or indices is None:
-        return like(site, None)
     axis = axis_of(site.number("axis"), len(shape))
-    return like(site, (*shape[:axis], *indices, *shape[axis + 1 :]))
+    return (*shape[:axis], *indices, *shape[axis + 1 :])
 
 
 def gather_elements(site: Site) -> Values:
@@ -208,12 +233,12 @@ def gather_elements(site: Site) -> Values:
     return like(site, site.shape(1))
 
 
-def gather_nd(site: Site) -> Values:
+@shaped(0, 1)
+def gather_nd(site: Site, shape: Extents, indices: Extents) -> Shape:
     """The last axis of the indices counts the axes that it selects."""
-    shape, indices = site.shape(), site.shape(1)
-    if shape is None or not indices or indices[-1] is None:
-        return like(site, None)
-    return like(site, (*indices[:-1], *shape[site.number("batch_dims") + indices[-1] :]))
+    if not indices or indices[-1] is None:
+        return None
+    return (*indices[:-1], *shape[site.number("batch_dims") + indices[-1] :])
 
 
 def expand(site: Site) -> Values:
@@ -243,28 +268,98 @@ def broadcast(*shapes: Shape) -> Shape:
     return tuple(result)
 
 
-def tile(site: Site) -> Values:
+@shaped(0)
+def tile(site: Site, shape: Extents) -> Shape:
     """Each extent times its repeat."""
-    shape, repeats = site.shape(), site.data(1)
-    if shape is None or repeats is None:
-        return like(site, None if shape is None else (None,) * len(shape))
-    return like(
-        site, tuple(None if extent is None else extent * count for extent, count in zip(shape, repeats, strict=True))
-    )
+    repeats = site.data(1)
+    if repeats is None:
+        return (None,) * len(shape)
+    return tuple(None if extent is None else extent * count for extent, count in zip(shape, repeats, strict=True))
 
 
-def pad(site: Site) -> Values:
+@shaped(0)
+def pad(site: Site, shape: Extents) -> Shape:
     """All begins, then all ends; of some axes only since opset 18."""
-    shape = site.shape()
     pads = site.numbers("paddings") or site.either("pads", 1)
     axes = site.data(3)
-    if shape is None or pads is None or (axes is None and site.has(3)):
-        return like(site, None if shape is None else (None,) * len(shape))
-    axes = tuple(axis_of(axis, len(shape)) for axis in axes) if axes is not None else tuple(range(len(shape)))
+    if pads is None or (axes is None and site.has(3)):
+        return (None,) * len(shape)
+    axes = tuple(range(len(shape))) if axes is None else tuple(axis_of(axis, len(shape)) for axis in axes)
     result = list(shape)
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
         extent = result[axis]
         result[axis] = None if extent is None else extent + begin + end
         if (result[axis] or 0) < 0:
             raise Inconsistent(f"pads {list(pads)} of {text(shape)}")
-    return like(site, tuple(result))
+    return tuple(result)
+
+
+def constant_of_shape(site: Site) -> Values:
+    """The input is the shape; float32 zeros without `value`."""
+    target = site.data(0)
+    shape = of_rank(site.shape()) if target is None else target
+    return (Value(shape, getattr(site.attribute("value"), "dtype", "float32")),)
+
+
+def range_(site: Site) -> Values:
+    """ceil((limit - start) / step), at least none."""
+    numbers = [site.array(index) for index in range(3)]
+    if any(number is None for number in numbers):
+        return like(site, (None,))
+    start, limit, step = (number.item() for number in numbers if number is not None)
+    return like(site, (max(int(-(-(limit - start) // step)), 0),))
+
+
+@shaped(0, dtype=2)
+def one_hot(site: Site, indices: Extents) -> Shape:
+    """`depth` classes as a new axis."""
+    depth, axis = site.data(1), axis_of(site.number("axis", -1), len(indices) + 1)
+    return (*indices[:axis], depth[0] if depth else None, *indices[axis:])
+
+
+@shaped(0, also="int64")
+def top_k(site: Site, shape: Extents) -> Shape:
+    """`k` along the axis: values and positions."""
+    count = (site.number("k"),) if isinstance(site.attribute("k"), int) else site.either("k", 1)
+    axis = axis_of(site.number("axis", -1), len(shape))
+    return (*shape[:axis], count[0] if count else None, *shape[axis + 1 :])
+
+
+def shape_of(site: Site) -> Values:
+    """One number an axis, of a part of the axes since opset 15."""
+    shape = site.shape()
+    return (Value((None if shape is None else len(shape[site.number("start") : site.end("end")]),), "int64"),)
+
+
+def scalar(site: Site) -> Values:  # noqa: ARG001 - a rule like the others
+    """One int64."""
+    return (Value((), "int64"),)
+
+
+def unknown(site: Site) -> Values:
+    """Nothing: how many there are shows at run time only."""
+    return (UNKNOWN,) * len(site.node.outputs)
+
+
+def split_to_sequence(site: Site) -> Values:
+    """A sequence of equal parts; parts that differ have an unknown extent there."""
+    shape, sizes = site.shape(), site.data(1)
+    if shape is None:
+        return (Value(None, site.dtype(), sequence=True),)
+    axis = axis_of(site.number("axis"), len(shape))
+    part: Extents = (1,) if site.number("keepdims", 1) else ()
+    if site.has(1):
+        part = (sizes[0] if sizes and len(set(sizes)) == 1 else None,)
+    return (Value((*shape[:axis], *part, *shape[axis + 1 :]), site.dtype(), sequence=True),)
+
+
+def sequence_construct(site: Site) -> Values:
+    """Elements of one shape, else unknown where they differ."""
+    shapes = {site.shape(index) for index in range(len(site.node.inputs))}
+    return (Value(shapes.pop() if len(shapes) == 1 else None, site.dtype(), sequence=True),)
+
+
+def sequence_insert(site: Site) -> Values:
+    """As before when the new element has the shape of the others."""
+    shape = site.shape(1)
+    return (Value(shape if site.shape() in (None, shape) else None, site.dtype(1), sequence=True),)

@@ -12,7 +12,7 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING
 
-from astrac.models.onnx import arithmetic, attention, extents, layout, products, schema, spatial
+from astrac.models.onnx import arithmetic, attention, layout, products, schema, spatial
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -263,14 +263,14 @@ OPERATORS: dict[str, Operator] = {
     "Squeeze": Operator(layout.squeeze, Kind.VIEW),
     "Unsqueeze": Operator(layout.unsqueeze, Kind.VIEW),
     **_rows("Identity Optional OptionalGetElement", Operator(layout.identity, Kind.VIEW)),
-    "SequenceAt": Operator(extents.sequence_at, Kind.VIEW),
-    "SequenceConstruct": Operator(extents.sequence_construct, Kind.VIEW, merges=True),
-    "SequenceInsert": Operator(extents.sequence_insert, Kind.VIEW, merges=True),
+    "SequenceAt": Operator(layout.same, Kind.VIEW),
+    "SequenceConstruct": Operator(layout.sequence_construct, Kind.VIEW, merges=True),
+    "SequenceInsert": Operator(layout.sequence_insert, Kind.VIEW, merges=True),
     # Copies.
     "Transpose": Operator(layout.transpose, Kind.MOVE),
     "Concat": Operator(layout.concat, Kind.MOVE, merges=True, any_constant=True),
     "Split": Operator(layout.split, Kind.MOVE),
-    "SplitToSequence": Operator(extents.split_to_sequence, Kind.MOVE),
+    "SplitToSequence": Operator(layout.split_to_sequence, Kind.MOVE),
     "Slice": Operator(layout.slice_, Kind.MOVE),
     "Gather": Operator(layout.gather, Kind.MOVE, weights=(0,), table=True),
     "GatherElements": Operator(layout.gather_elements, Kind.MOVE, weights=(0,), table=True),
@@ -280,20 +280,20 @@ OPERATORS: dict[str, Operator] = {
     "Pad": Operator(layout.pad, Kind.MOVE, auxiliary=(2,)),
     "DepthToSpace": Operator(spatial.depth_to_space, Kind.MOVE),
     "SpaceToDepth": Operator(spatial.space_to_depth, Kind.MOVE),
-    "OneHot": Operator(extents.one_hot, Kind.MOVE, auxiliary=(2,)),
+    "OneHot": Operator(layout.one_hot, Kind.MOVE, auxiliary=(2,)),
     "ReverseSequence": Operator(layout.same, Kind.MOVE),
     **_rows("Scatter ScatterElements ScatterND TensorScatter", _SCATTER),
     "Resize": Operator(spatial.resize, auxiliary=(1, 2, 3), flops=7),
     "Upsample": Operator(spatial.resize, auxiliary=(1,), flops=1),
-    "TopK": Operator(extents.top_k, flops=1),
+    "TopK": Operator(layout.top_k, flops=1),
     # Extents.
-    "Shape": Operator(extents.shape_of, Kind.SHAPE),
-    **_rows("Size SequenceLength", Operator(extents.scalar, Kind.SHAPE)),
-    "Range": Operator(extents.range_, Kind.SHAPE),
-    "ConstantOfShape": Operator(extents.constant_of_shape, Kind.SHAPE),
+    "Shape": Operator(layout.shape_of, Kind.SHAPE),
+    **_rows("Size SequenceLength", Operator(layout.scalar, Kind.SHAPE)),
+    "Range": Operator(layout.range_, Kind.SHAPE),
+    "ConstantOfShape": Operator(layout.constant_of_shape, Kind.SHAPE),
     "EyeLike": replace(_RARE, kind=Kind.SHAPE),
     # How many there are shows at run time only.
-    **_rows("NonZero NonMaxSuppression Unique Compress", Operator(extents.unknown, flops=1)),
+    **_rows("NonZero NonMaxSuppression Unique Compress", Operator(layout.unknown, flops=1)),
     "STFT": Operator(spatial.stft, auxiliary=(1, 2, 3), flops=spatial.stft_flops),
     # Rare ones: shapes by onnx's own inference.
     **_rows("GridSample RoiAlign MaxRoiPool MaxUnpool Col2Im AffineGrid CenterCropPad", replace(_RARE, flops=11)),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from astrac.models.onnx.bind import Bound, Open
     from astrac.models.onnx.drafts import Drafts
     from astrac.models.onnx.facts import Facts
-    from astrac.models.onnx.flat import Flat
+    from astrac.models.onnx.flatten import Flat
     from astrac.models.onnx.rows import Rows
     from astrac.source import Span
 

@@ -1,4 +1,4 @@
-"""Drafts -> the rows of the layer table: counts, sharing, edges, cuts."""
+"""Drafts -> the rows of the layer table: counts, ties, sharing, edges, cuts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.models.model import Layer, Tensor
 from astrac.models.onnx.names import layer_name, unique
 from astrac.models.onnx.operators import Keep
+from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +20,9 @@ if TYPE_CHECKING:
     from astrac.models.graph import Constant
     from astrac.models.onnx.drafts import Draft, Drafts
     from astrac.models.onnx.facts import Facts
-    from astrac.models.onnx.flat import Flat
+    from astrac.models.onnx.flatten import Flat
     from astrac.models.onnx.weights import Origin
+    from astrac.source import Span
 
     Key: TypeAlias = tuple[str, str, str]
     """What makes a tensor a parameter of its own: see `_key`."""
@@ -279,7 +282,32 @@ def _cuts(facts: Facts, drafts: Sequence[Draft]) -> tuple[int, ...]:
     return tuple(cuts)
 
 
-def tensors(drafts: Drafts) -> dict[str, int]:
+def resolve_ties(
+    name: str, drafts: Drafts, names: Sequence[str], ties: Sequence[tuple[str, str]], span: Span | None
+) -> dict[str, str]:
+    """From each stored tensor to the one that it is the same as. Names may be those of weights or of layers."""
+    sizes = _tensors(drafts)
+    roots = {label: row.weights[0].root for label, row in zip(names, drafts.rows, strict=True) if row.weights}
+    roots |= {origin.alias: origin.root for row in drafts.rows for origin in row.weights if origin.alias}
+    roots |= {root: root for root in sizes}
+    found: dict[str, str] = {}
+    for pair in ties:
+        for label in pair:
+            if label not in roots:
+                hints = (*did_you_mean(label, roots), "a tie names two weights, or two layers")
+                raise Diagnosed(diagnostic("AS613", f"`{name}` has no weight `{label}` to tie", span, hints=hints))
+        first, second = (roots[label] for label in pair)
+        if sizes[first] != sizes[second]:
+            message = f"`{pair[0]}` ({sizes[first]:,} numbers) and `{pair[1]}` ({sizes[second]:,}) cannot be one weight"
+            raise Diagnosed(diagnostic("AS613", message, span))
+        first, second = found.get(first, first), found.get(second, second)
+        if first != second:
+            found = {key: first if value == second else value for key, value in found.items()}
+            found[second] = first
+    return found
+
+
+def _tensors(drafts: Drafts) -> dict[str, int]:
     """Elements of every stored tensor that some row trains, by name."""
     found = {}
     for draft in drafts.rows:

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import floordiv, mul
+from typing import TYPE_CHECKING, NamedTuple
 
-from astrac.models.onnx.facts import Inconsistent, Rule, Site, Value
-from astrac.models.onnx.layout import Values, agreed, axis_of, like, text
+from astrac.models.onnx.facts import Inconsistent, Shape, Site, Value
+from astrac.models.onnx.layout import Extents, Values, agreed, axis_of, like, shaped, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from astrac.models.onnx.facts import Rule
 
 
-def windows(site: Site, space: Sequence[int | None], kernel: Sequence[int | None]) -> tuple[int | None, ...]:
-    """Positions of a sliding window along each axis: ONNX's formulas for `Conv` and pooling."""
+class Window(NamedTuple):
+    """What convolutions and pooling share, an entry an axis of space; padding has the begins, then the ends."""
+
+    strides: Sequence[int]
+    dilations: Sequence[int]
+    pads: Sequence[int]
+    same: bool
+
+    @classmethod
+    def of(cls, site: Site, rank: int) -> Window:
+        """The attributes of a node over a space of so many axes, with ONNX's defaults."""
+        auto = site.text("auto_pad", "NOTSET")
+        pads = site.numbers("pads") if auto in ("NOTSET", "") else None
+        strides, dilations = site.numbers("strides"), site.numbers("dilations")
+        ones = (1,) * rank
+        return cls(strides or ones, dilations or ones, pads or (0,) * (2 * rank), auto.startswith("SAME"))
+
+
+def windows(site: Site, space: Extents, kernel: Extents) -> Extents:
+    """Positions of a sliding window along each axis: the formulas of `Conv` and `MaxPool` (opset 22)."""
     rank = len(space)
-    strides, dilations = site.numbers("strides") or (1,) * rank, site.numbers("dilations") or (1,) * rank
-    pads, auto = site.numbers("pads") or (0,) * (2 * rank), site.text("auto_pad", "NOTSET")
+    window = Window.of(site, rank)
     result: list[int | None] = []
     for index, (extent, width) in enumerate(zip(space, kernel, strict=True)):
-        stride = strides[index]
+        stride = window.strides[index]
         if extent is None or width is None or stride < 1:
             result.append(None)
-        elif auto.startswith("SAME"):
+        elif window.same:
             result.append(-(-extent // stride))
         else:
-            begin, end = (pads[index], pads[rank + index]) if auto in ("NOTSET", "") else (0, 0)
-            room = extent + begin + end - (dilations[index] * (width - 1) + 1)
+            begin, end = window.pads[index], window.pads[rank + index]
+            room = extent + begin + end - (window.dilations[index] * (width - 1) + 1)
             if room < 0:
                 raise Inconsistent(f"a window of {width} does not fit into {extent}")
             count = room // stride + 1
@@ -36,6 +56,11 @@ def windows(site: Site, space: Sequence[int | None], kernel: Sequence[int | None
     return tuple(result)
 
 
+def _same_rank(shape: Extents, kernel: Extents) -> None:
+    if len(shape) != len(kernel) or len(shape) < 2:
+        raise Inconsistent(f"a kernel of {text(kernel)} over {text(shape)}")
+
+
 def conv_at(data: int, weight: int, dtype: str | None = None) -> Rule:
     """A rule for a convolution whose operands are these inputs."""
 
@@ -43,8 +68,7 @@ def conv_at(data: int, weight: int, dtype: str | None = None) -> Rule:
         shape, kernel = site.shape(data), site.shape(weight)
         if shape is None or kernel is None:
             return (Value(None, dtype or site.dtype(data)),)
-        if len(shape) != len(kernel) or len(shape) < 2:
-            raise Inconsistent(f"a kernel of {text(kernel)} over {text(shape)}")
+        _same_rank(shape, kernel)
         inner = None if kernel[1] is None else kernel[1] * site.number("group", 1)
         agreed((shape[1], inner), (shape, kernel))
         return (Value((shape[0], kernel[0], *windows(site, shape[2:], kernel[2:])), dtype or site.dtype(data)),)
@@ -52,32 +76,26 @@ def conv_at(data: int, weight: int, dtype: str | None = None) -> Rule:
     return rule
 
 
-def conv_transpose(site: Site) -> Values:
+@shaped(0, 1)
+def conv_transpose(site: Site, shape: Extents, kernel: Extents) -> Shape:
     """Stride x (extent - 1) + output padding + dilated kernel - pads; channels = kernel's second extent x group."""
-    shape, kernel = site.shape(), site.shape(1)
-    if shape is None or kernel is None:
-        return like(site, None)
-    if len(shape) != len(kernel) or len(shape) < 2:
-        raise Inconsistent(f"a kernel of {text(kernel)} over {text(shape)}")
+    _same_rank(shape, kernel)
     agreed((shape[1], kernel[0]), (shape, kernel))
     channels = None if kernel[1] is None else kernel[1] * site.number("group", 1)
     rank = len(shape) - 2
-    sizes = site.numbers("output_shape")
-    if sizes is not None:
-        return like(site, (shape[0], channels, *sizes[-rank:]))
-    strides, dilations = site.numbers("strides") or (1,) * rank, site.numbers("dilations") or (1,) * rank
-    extra, pads = site.numbers("output_padding") or (0,) * rank, site.numbers("pads") or (0,) * (2 * rank)
-    auto = site.text("auto_pad", "NOTSET")
-    result: list[int | None] = []
-    for index, (extent, width) in enumerate(zip(shape[2:], kernel[2:], strict=True)):
-        if extent is None or width is None:
-            result.append(None)
-        elif auto.startswith("SAME"):
-            result.append(extent * strides[index])
-        else:
-            cut = pads[index] + pads[rank + index] if auto in ("NOTSET", "") else 0
-            result.append(strides[index] * (extent - 1) + extra[index] + dilations[index] * (width - 1) + 1 - cut)
-    return like(site, (shape[0], channels, *result))
+    sizes: Sequence[int | None] | None = site.numbers("output_shape")
+    if sizes is None:
+        window, extra = Window.of(site, rank), site.numbers("output_padding") or (0,) * rank
+        sizes = [
+            None if extent is None or width is None
+            else extent * stride if window.same
+            else stride * (extent - 1) + more + dilation * (width - 1) + 1 - begin - end
+            for extent, width, stride, dilation, begin, end, more in zip(
+                shape[2:], kernel[2:], window.strides, window.dilations,
+                window.pads, window.pads[rank:], extra, strict=False,
+            )
+        ]  # fmt: skip
+    return (shape[0], channels, *sizes[-rank:])
 
 
 def pool(site: Site) -> Values:
@@ -89,32 +107,30 @@ def pool(site: Site) -> Values:
     return (Value(result, site.dtype()), Value(result, "int64"))
 
 
-def global_pool(site: Site) -> Values:
+@shaped(0)
+def global_pool(_site: Site, shape: Extents) -> Shape:
     """One position."""
-    shape = site.shape()
-    return like(site, None if shape is None else (*shape[:2], *(1,) * (len(shape) - 2)))
+    return (*shape[:2], *(1,) * (len(shape) - 2))
 
 
-def resize(site: Site) -> Values:
+@shaped(0)
+def resize(site: Site, shape: Extents) -> Shape:
     """Sizes where given, else floor(extent x scale); `Upsample` has scales as input 1 or an attribute."""
-    shape = site.shape()
-    if shape is None:
-        return like(site, None)
     upsample = site.node.op == "Upsample" or len(site.node.inputs) == 2
     sizes = None if upsample else site.data(3)
     axes = site.numbers("axes") or tuple(range(len(shape)))
     result: list[int | None] = list(shape)
     if sizes is not None:
         if site.text("keep_aspect_ratio_policy", "stretch") != "stretch":
-            return like(site, tuple(None if index in axes else extent for index, extent in enumerate(shape)))
+            return tuple(None if index in axes else extent for index, extent in enumerate(shape))
         for axis, size in zip(axes, sizes, strict=True):
             result[axis_of(axis, len(shape))] = size
-        return like(site, tuple(result))
+        return tuple(result)
     scales = _scales(site, 1 if upsample else 2)
     for index, axis in enumerate(axes):
         extent = result[axis]
         result[axis] = None if scales is None or extent is None else int(extent * scales[index])
-    return like(site, tuple(result))
+    return tuple(result)
 
 
 def _scales(site: Site, index: int) -> Sequence[float] | None:
@@ -125,26 +141,23 @@ def _scales(site: Site, index: int) -> Sequence[float] | None:
     return None if found is None or not found.size else [float(number) for number in found.ravel().tolist()]
 
 
-def depth_to_space(site: Site) -> Values:
-    """Channels / block^2, space x block."""
-    return _blocks(site, grow=True)
+def blocks(channels_per_block: Callable[[int, int], int], space: Callable[[int, int], int]) -> Rule:
+    """A rule that moves blocks between channels (by `blocksize` squared) and space (by `blocksize`)."""
+
+    def rule(site: Site, shape: Extents) -> Shape:
+        size = site.number("blocksize", 1)
+        batch, channels, *sides = shape
+        moved = [None if side is None else space(side, size) for side in sides]
+        return (batch, None if channels is None else channels_per_block(channels, size**2), *moved)
+
+    return shaped(0)(rule)
 
 
-def space_to_depth(site: Site) -> Values:
-    """Channels x block^2, space / block."""
-    return _blocks(site, grow=False)
+depth_to_space = blocks(floordiv, mul)
+"""Channels / block^2, space x block."""
 
-
-def _blocks(site: Site, *, grow: bool) -> Values:
-    shape, block = site.shape(), site.number("blocksize", 1)
-    if shape is None:
-        return like(site, None)
-    batch, channels, *space = shape
-    if grow:
-        spread = [None if extent is None else extent * block for extent in space]
-        return like(site, (batch, None if channels is None else channels // block**2, *spread))
-    spread = [None if extent is None else extent // block for extent in space]
-    return like(site, (batch, None if channels is None else channels * block**2, *spread))
+space_to_depth = blocks(mul, floordiv)
+"""Channels x block^2, space / block."""
 
 
 def stft(site: Site) -> Values:

@@ -4,24 +4,50 @@ from __future__ import annotations
 
 from collections import ChainMap
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.models.graph import Attribute, Constant, Function, Graph, Node, Reference, Signature
-from astrac.models.onnx.flat import ENDIF, ENDLOOP, ENDSCAN, LOOP, MARKERS, SCAN, Region
 from astrac.models.onnx.names import CALL, shown
-from astrac.models.onnx.order import Circle, ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 
     from astrac.source import Span
 
+ENDIF = "If:end"
+LOOP, ENDLOOP, SCAN, ENDSCAN = "Loop:begin", "Loop:end", "Scan:begin", "Scan:end"
+"""Operators of the marker nodes, which stand where a body begins and where control ends."""
+
+MARKERS = frozenset({ENDIF, LOOP, ENDLOOP, SCAN, ENDSCAN})
+
 MOST_NODES = 100_000
 """Nodes that inlining may make: functions that call functions grow without bound."""
 
 _DEEPEST, _LONGEST = 50, 500
 """Calls and bodies within each other, and characters of the path to the innermost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A stretch of nodes that runs another number of times than once.
+
+    Attributes:
+        parent: index of the region around it; the first is the whole graph and its own parent.
+        node: name of the control node, for messages.
+        kind: `branch`, `loop` or `scan`.
+        group: for branches, the number of the If; branches of one If exclude each other.
+        count: the value that says how often: Loop's trip count, Scan's first scanned input, the condition of an If.
+        axis: of Scan's first scanned input; for branches what the condition must be, 0 or 1.
+    """
+
+    parent: int
+    node: str
+    kind: str
+    group: int = 0
+    count: str = ""
+    axis: int = 0
 
 
 class Place(NamedTuple):
@@ -239,3 +265,45 @@ def _constant(node: Node) -> Constant:
         if key in _VECTORS and isinstance(value, tuple):
             return Constant(name, (len(value),), _VECTORS[key], payload=value if key == "value_ints" else None)
     return Constant(name, (0,), "float32")
+
+
+class Circle(Exception):  # noqa: N818 - what a graph is, not an error of ours
+    """Nodes that depend on each other; carries one of them."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node.op)
+        self.node = node
+
+
+def ordered(nodes: Sequence[Node]) -> Sequence[Node]:
+    """The nodes as they are where that is an order, else as near to it as can be. Raises `Circle`."""
+    maker = {output: index for index, node in enumerate(nodes) for output in node.outputs if output}
+    if all(maker.get(name, -1) < index for index, node in enumerate(nodes) for name in reads(node)):
+        return nodes
+    sources = [{maker[name] for name in reads(node) if name in maker} for node in nodes]
+    readers: dict[int, list[int]] = {}
+    for index, found in enumerate(sources):
+        for source in found:
+            readers.setdefault(source, []).append(index)
+    waiting = [len(found) for found in sources]
+    ready = [index for index, count in enumerate(waiting) if not count]
+    order: list[Node] = []
+    while ready:
+        index = heappop(ready)
+        order.append(nodes[index])
+        for reader in readers.get(index, ()):
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heappush(ready, reader)
+    if len(order) < len(nodes):
+        raise Circle(next(node for node, count in zip(nodes, waiting, strict=True) if count))
+    return order
+
+
+def reads(node: Node) -> Sequence[str]:
+    """Names that a node reads, those that its bodies take from outside too."""
+    bodies = [value for value in node.attributes.values() if isinstance(value, Graph)] if node.attributes else ()
+    if not bodies:
+        return node.inputs
+    inner = [name for body in bodies for inner in body.nodes for name in reads(inner)]
+    return [*node.inputs, *inner, *(item.name for body in bodies for item in body.outputs)]

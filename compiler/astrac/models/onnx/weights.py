@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from astrac.models.graph import Constant
 from astrac.models.onnx.facts import elements
-from astrac.models.onnx.flat import LOOP, SCAN
 from astrac.models.onnx.operators import Kind, Operator, operator
+from astrac.models.onnx.splice import LOOP, SCAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from astrac.models.graph import Node
     from astrac.models.onnx.facts import Facts
-    from astrac.models.onnx.flat import Flat
+    from astrac.models.onnx.flatten import Flat
 
 
 class Origin(NamedTuple):

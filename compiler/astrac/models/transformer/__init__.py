@@ -16,6 +16,7 @@ activation, `attention` also the softmax and its output after dropout; a dropout
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from astrac.models.model import Layer, Model, Role, Tensor
@@ -112,38 +113,19 @@ def _outputs(rows: Rows, stream: int, batch: int) -> None:
     if shape.norm_position == "pre":
         stream = rows.norm("final_norm", stream)
     if shape.pooler:
-        rows.add(
-            Layer(
-                "pooler",
-                "Gemm",
-                Tensor("pooler.weight", (hidden, hidden)),
-                Tensor("pooler.bias", (hidden,)),
-                macs=batch * hidden * hidden,
-                matmuls=((1, batch, hidden, hidden),),
-                input_elements=batch * hidden,
-                output_elements=batch * hidden,
-                kept_elements=2 * batch * hidden,
-                kept_replicated=2 * batch * hidden,
-                inputs=(stream,),
-                role=Role.POOLER,
-            )
-        )
-    logits = rows.tokens * shape.vocabulary
+        made = rows.product("pooler", Role.POOLER, (hidden, hidden), batch, (stream,))
+        kept = 2 * batch * hidden
+        rows.add(replace(made, bias=Tensor("pooler.bias", (hidden,)), kept_elements=kept, kept_replicated=kept))
+    made = rows.product("head", Role.HEAD, (shape.vocabulary, hidden), rows.tokens, (stream,))
+    logits = made.output_elements
     rows.add(
-        Layer(
-            "head",
-            "Gemm",
-            Tensor("embedding.weight" if shape.tied else "head.weight", (shape.vocabulary, hidden)),
-            macs=logits * hidden,
-            matmuls=((1, rows.tokens, shape.vocabulary, hidden),),
+        replace(
+            made,
+            weight=Tensor("embedding.weight", (shape.vocabulary, hidden)) if shape.tied else made.weight,
             vector_flops=SOFTMAX_FLOPS * logits,
-            input_elements=rows.stream,
-            output_elements=logits,
             kept_elements=rows.stream + 2 * logits,  # the loss takes its logits in 32 bits: two elements of 16
             kept_replicated=rows.stream,
             loss_rows=rows.tokens,
-            inputs=(stream,),
-            role=Role.HEAD,
             shared_with="embedding" if shape.tied else None,
         )
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from astrac.models.model import Layer, Role, Tensor
+from astrac.models.model import Layer, Role
 from astrac.models.transformer.rows import ACTIVATIONS, SOFTMAX_FLOPS
 
 if TYPE_CHECKING:
@@ -24,57 +25,30 @@ def mixture(rows: Rows, experts: Experts, prefix: str, source: int, residual: in
     features = 2 * experts.hidden if activation.gated else experts.hidden
     slots = -int(-rows.tokens * experts.active * experts.capacity_factor // 1)
     router, up, down, combine = (f"{prefix}.{part}" for part in ("router", "expert_up", "expert_down", "combine"))
+    chosen = rows.product(router, Role.ROUTER, (experts.count, hidden), rows.tokens, (source,), block)
     routed = rows.add(
-        Layer(
-            router,
-            "Gemm",
-            Tensor(f"{router}.weight", (experts.count, hidden)),
-            macs=rows.tokens * experts.count * hidden,
-            matmuls=((1, rows.tokens, experts.count, hidden),),
-            vector_flops=SOFTMAX_FLOPS * rows.tokens * experts.count,
-            input_elements=rows.stream,
-            output_elements=rows.tokens * experts.count,
-            kept_elements=rows.stream + rows.tokens * experts.count,
-            kept_replicated=rows.stream + rows.tokens * experts.count,
-            inputs=(source,),
-            role=Role.ROUTER,
-            block=block,
+        replace(
+            chosen,
+            vector_flops=SOFTMAX_FLOPS * chosen.output_elements,
+            kept_elements=rows.stream + chosen.output_elements,
+            kept_replicated=rows.stream + chosen.output_elements,
         )
     )
+    matmuls = _expert_matmuls(experts.count, slots, features, hidden)
+    weight, inputs = (experts.count, features, hidden), (source, routed)
     opened = rows.add(
-        Layer(
-            up,
-            "Gemm",
-            Tensor(f"{up}.weight", (experts.count, features, hidden)),
-            rows.bias(up, experts.count, features),
-            macs=slots * features * hidden,
-            matmuls=_expert_matmuls(experts.count, slots, features, hidden),
+        replace(
+            rows.product(up, Role.EXPERT_COLUMN, weight, slots, inputs, block, matmuls=matmuls, bias=True),
             vector_flops=activation.flops * slots * experts.hidden,
-            input_elements=slots * hidden,
             output_elements=slots * experts.hidden,
             kept_elements=slots * (hidden + features),
             kept_replicated=slots * hidden,
-            inputs=(source, routed),
-            role=Role.EXPERT_COLUMN,
-            block=block,
         )
     )
-    closed = rows.add(
-        Layer(
-            down,
-            "Gemm",
-            Tensor(f"{down}.weight", (experts.count, hidden, experts.hidden)),
-            rows.bias(down, experts.count, hidden),
-            macs=slots * hidden * experts.hidden,
-            matmuls=_expert_matmuls(experts.count, slots, hidden, experts.hidden),
-            input_elements=slots * experts.hidden,
-            output_elements=slots * hidden,
-            kept_elements=slots * experts.hidden,
-            inputs=(opened,),
-            role=Role.EXPERT_ROW,
-            block=block,
-        )
-    )
+    matmuls = _expert_matmuls(experts.count, slots, hidden, experts.hidden)
+    weight = (experts.count, hidden, experts.hidden)
+    made = rows.product(down, Role.EXPERT_ROW, weight, slots, (opened,), block, matmuls=matmuls, bias=True)
+    closed = rows.add(replace(made, kept_elements=made.input_elements))
     return rows.add(
         Layer(
             combine,

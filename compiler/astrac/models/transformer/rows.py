@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.models.model import Layer, Role, Tensor
 
 if TYPE_CHECKING:
+    from astrac.models.model import Matmul
     from astrac.models.shape import Shape
 
 
@@ -67,10 +68,6 @@ class Rows:
         """Of its dropout mask, in elements of 16 bits."""
         return mask(self.stream) if self.shape.dropout else 0
 
-    def bias(self, name: str, *shape: int) -> Tensor | None:
-        """Of a linear layer, where this transformer has them."""
-        return Tensor(f"{name}.bias", shape) if self.shape.bias else None
-
     def norm(self, name: str, source: int, block: int | None = None) -> int:
         """A norm of the stream. It keeps its input."""
         hidden = self.shape.hidden
@@ -91,48 +88,71 @@ class Rows:
             )
         )
 
+    def product(
+        self,
+        name: str,
+        role: Role,
+        weight: tuple[int, ...],
+        tokens: int,
+        inputs: tuple[int, ...],
+        block: int | None = None,
+        *,
+        matmuls: tuple[Matmul, ...] = (),
+        bias: bool = False,
+    ) -> Layer:
+        """A row of tokens by a matrix [features, width], not yet added: what all of them have in common.
+
+        Args:
+            name: of the layer.
+            role: of the layer.
+            weight: extents of the matrix; experts have one each, and their number in front.
+            tokens: that go through it.
+            inputs: the layers that it reads.
+            block: the transformer block that it belongs to.
+            matmuls: the products, where they are not just one of all tokens.
+            bias: whether it has one where this transformer has biases.
+        """
+        *experts, features, width = weight
+        return Layer(
+            name,
+            "Gemm",
+            Tensor(f"{name}.weight", weight),
+            Tensor(f"{name}.bias", (*experts, features)) if bias and self.shape.bias else None,
+            macs=tokens * features * width,
+            matmuls=matmuls or ((1, tokens, features, width),),
+            input_elements=tokens * width,
+            output_elements=tokens * features,
+            inputs=inputs,
+            role=role,
+            block=block,
+        )
+
     def column(self, name: str, width: int, source: int, block: int, activation: Activation | None = None) -> int:
         """A matrix from the stream to `width`, twice as wide when gated. It keeps its input and what is activated."""
-        hidden, tokens = self.shape.hidden, self.tokens
+        tokens = self.tokens
         features = 2 * width if activation is not None and activation.gated else width
+        made = self.product(name, Role.COLUMN, (features, self.shape.hidden), tokens, (source,), block, bias=True)
         return self.add(
-            Layer(
-                name,
-                "Gemm",
-                Tensor(f"{name}.weight", (features, hidden)),
-                self.bias(name, features),
-                macs=tokens * features * hidden,
-                matmuls=((1, tokens, features, hidden),),
+            replace(
+                made,
                 vector_flops=0 if activation is None else activation.flops * tokens * width,
-                input_elements=self.stream,
                 output_elements=tokens * width,
                 kept_elements=self.stream + (0 if activation is None else tokens * features),
                 kept_replicated=self.stream,
-                inputs=(source,),
-                role=Role.COLUMN,
-                block=block,
             )
         )
 
     def row(self, name: str, width: int, source: int, residual: int, block: int) -> int:
         """A matrix from `width` back to the stream, dropout and the residual add. It keeps its input and the mask."""
-        hidden, tokens = self.shape.hidden, self.tokens
+        weight = (self.shape.hidden, width)
+        made = self.product(name, Role.ROW, weight, self.tokens, (source, residual), block, bias=True)
         return self.add(
-            Layer(
-                name,
-                "Gemm",
-                Tensor(f"{name}.weight", (hidden, width)),
-                self.bias(name, hidden),
-                macs=tokens * hidden * width,
-                matmuls=((1, tokens, hidden, width),),
+            replace(
+                made,
                 vector_flops=self.stream,
-                input_elements=tokens * width + self.stream,
-                output_elements=self.stream,
-                kept_elements=tokens * width + self.stream_mask,
+                input_elements=made.input_elements + self.stream,
+                kept_elements=made.input_elements + self.stream_mask,
                 kept_replicated=self.stream_mask,
                 input_replicated=self.stream,
-                inputs=(source, residual),
-                role=Role.ROW,
-                block=block,
             )
         )
