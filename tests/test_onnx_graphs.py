@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
 from astrac.models import table
+from astrac.models.model import Tensor
 from astrac.models.onnx import read_model
+from astrac.models.onnx.load import load
 from onnx_models import ints, model, node, value, weight
 
 X = value("x", 2, 4)
@@ -94,6 +98,10 @@ GRAPHS = {
         [("Conv", "2x3x1x1", 8, 96)]),
     "Conv and no bias": (model([value("x", 1, 3, 4, 4)], chain(("Conv", "w"), ("Add", "b")), [weight("w", 2, 3, 1, 1), weight("b", 4)]), {},
         [("Conv", "2x3x1x1", 6, 96), ("Add", "4", 4, 0)]),
+    "SpaceToDepth": (model([value("x", 1, 3, 8, 8)], [node("SpaceToDepth", ["x"], ["d"], blocksize=2), node("Conv", ["d", "w"], ["y"])],
+        [weight("w", 5, 12, 1, 1)]), {}, [("Conv", "5x12x1x1", 60, 960)]),
+    "DepthToSpace": (model([value("x", 1, 12, 4, 4)], [node("DepthToSpace", ["x"], ["d"], blocksize=2), node("Conv", ["d", "w"], ["y"])],
+        [weight("w", 5, 3, 1, 1)]), {}, [("Conv", "5x3x1x1", 15, 960)]),
     # Recurrence.
     "RNN, batch first": (model([value("x", 2, 7, 4)], [node("RNN", ["x", "w", "r", "b"], ["y"], hidden_size=3, layout=1)],
         [weight("w", 1, 3, 4), weight("r", 1, 3, 3), weight("b", 1, 6)]), {}, [("RNN", "1x3x4", 27, 294)]),
@@ -401,3 +409,19 @@ def test_weights_left_out_of_the_file():
     ]
     found = read_model("m", model(inputs, nodes), batch=3).value
     assert [(layer.name, layer.params, layer.macs) for layer in found.layers] == [("m1", 20, 48), ("m2", 8, 24)]
+
+
+UNTYPED = ("UNDEFINED", "STRING", "FLOAT6E2M3", "FLOAT6E3M2")
+TYPES = [number for name, number in TensorProto.DataType.items() if name not in UNTYPED]
+
+
+@pytest.mark.parametrize("number", TYPES, ids=[TensorProto.DataType.Name(number) for number in TYPES])
+def test_bytes_of_a_weight_of_each_type(number):
+    # Nine numbers in whole bytes. A name tells its bits: FLOAT8E4M3FN has 8, UINT2 2, COMPLEX64 both parts in 64.
+    name = TensorProto.DataType.Name(number)
+    bits = {"FLOAT": 32, "DOUBLE": 64, "BOOL": 8}.get(name) or int(re.search(r"\d+", name)[0])
+    data = model([value("x", 2, 3)], [node("Add", ["x", "x"], ["y"])], [weight("w", 3, 3, dtype=number)])
+    (stored,) = load("m", data, None).graph.constants
+    tensor = Tensor("w", stored.shape, stored.dtype)
+    assert tensor.dtype == {"FLOAT": "float32", "DOUBLE": "float64"}.get(name, name.lower())
+    assert tensor.bytes == -(-9 * bits // 8)

@@ -23,7 +23,7 @@ from astrac.models.model import Layer, Model, Role, Tensor
 from astrac.models.shape import contradictions, resolve
 from astrac.models.transformer.attention import attention
 from astrac.models.transformer.mixture import mixture
-from astrac.models.transformer.rows import ACTIVATIONS, SOFTMAX_FLOPS, Rows
+from astrac.models.transformer.rows import ACTIVATIONS, SOFTMAX_FLOPS, TransformerBuilder
 
 if TYPE_CHECKING:
     from astrac.spec import Transformer
@@ -40,7 +40,7 @@ def read_transformer(transformer: Transformer, name: str, batch: int) -> Model:
         batch: sequences of the micro-batch.
     """
     shape = resolve(transformer)
-    rows = Rows(shape, batch * shape.sequence)
+    rows = TransformerBuilder(shape, batch * shape.sequence)
     stream = _embeddings(rows)
     for block in range(shape.layers):
         stream = _block(rows, block, stream)
@@ -49,7 +49,7 @@ def read_transformer(transformer: Transformer, name: str, batch: int) -> Model:
     return Model(name, tuple(rows.layers), batch, shape.sequence, f"sha256:{digest}")
 
 
-def _embeddings(rows: Rows) -> int:
+def _embeddings(rows: TransformerBuilder) -> int:
     """The tables, summed; the index of the layer that the first block reads."""
     shape, hidden = rows.shape, rows.shape.hidden
     tables = {"positions": shape.max_positions if shape.positions == "learned" else 0, "segments": shape.segments}
@@ -89,7 +89,7 @@ def _embeddings(rows: Rows) -> int:
     return rows.norm("embedding_norm", stream) if shape.segments else stream
 
 
-def _block(rows: Rows, block: int, stream: int) -> int:
+def _block(rows: TransformerBuilder, block: int, stream: int) -> int:
     """One block; the index of the layer that ends it. A norm stands before each branch, or after its residual add."""
     shape, prefix = rows.shape, f"block{block}"
     before = shape.norm_position == "pre"
@@ -107,7 +107,7 @@ def _block(rows: Rows, block: int, stream: int) -> int:
     return ended if before else rows.norm(f"{prefix}.feed_forward_norm", ended, block)
 
 
-def _outputs(rows: Rows, stream: int, batch: int) -> None:
+def _outputs(rows: TransformerBuilder, stream: int, batch: int) -> None:
     """What follows the blocks: the final norm, the pooler of the first token, the head with the loss."""
     shape, hidden = rows.shape, rows.shape.hidden
     if shape.norm_position == "pre":

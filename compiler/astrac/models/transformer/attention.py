@@ -10,13 +10,13 @@ from astrac.models.transformer.rows import SOFTMAX_FLOPS, mask
 
 if TYPE_CHECKING:
     from astrac.models.shape import Shape
-    from astrac.models.transformer.rows import Rows
+    from astrac.models.transformer.rows import TransformerBuilder
 
 ROTARY_FLOPS = 3
 """An element of a query or key: two products and a sum."""
 
 
-def attention(rows: Rows, name: str, qkv: int, block: int) -> int:
+def attention(rows: TransformerBuilder, name: str, qkv: int, block: int) -> int:
     """Scores, softmax and context of all heads; a causal kernel computes half of the scores."""
     shape, tokens = rows.shape, rows.tokens
     batch = tokens // shape.sequence * shape.heads

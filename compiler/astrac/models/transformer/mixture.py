@@ -11,10 +11,10 @@ from astrac.models.transformer.rows import ACTIVATIONS, SOFTMAX_FLOPS
 if TYPE_CHECKING:
     from astrac.models.model import Matmul
     from astrac.models.shape import Experts
-    from astrac.models.transformer.rows import Rows
+    from astrac.models.transformer.rows import TransformerBuilder
 
 
-def mixture(rows: Rows, experts: Experts, prefix: str, source: int, residual: int, block: int) -> int:
+def mixture(rows: TransformerBuilder, experts: Experts, prefix: str, source: int, residual: int, block: int) -> int:
     """Router, experts and the weighted sum of their outputs.
 
     Tokens are taken to be spread evenly: `tokens x active x capacity_factor` slots over all experts (GShard, Lepikhin

@@ -40,7 +40,7 @@ def mask(elements: int) -> int:
 
 
 @dataclass
-class Rows:
+class TransformerBuilder:
     """The table while it is filled.
 
     Attributes:
