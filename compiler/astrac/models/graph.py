@@ -78,7 +78,7 @@ Attribute: TypeAlias = Union[int, float, str, tuple["Attribute", ...], Constant,
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One operation.
+    """One operation of a graph or of a function.
 
     Attributes:
         op: the operator.
@@ -131,7 +131,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A whole model.
+    """A whole model as its file has it.
 
     Attributes:
         graph: the main graph.

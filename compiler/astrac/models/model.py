@@ -55,7 +55,7 @@ class Tensor:
 
     @property
     def bytes(self) -> int:
-        """As stored; see `stored_bytes`."""
+        """The bytes that it takes as stored; see `stored_bytes`."""
         return stored_bytes(prod(self.shape), self.dtype) if self.stored is None else self.stored
 
 
@@ -241,7 +241,7 @@ class Model:
 
     @property
     def macs(self) -> int:
-        """Forward multiply-accumulates of one micro-batch."""
+        """The multiply-accumulates of one micro-batch forward, without branches that do not run."""
         return sum(layer.macs for layer in self.layers if layer.runs)
 
     @property

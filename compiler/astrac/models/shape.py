@@ -50,12 +50,12 @@ class Shape:
 
     @property
     def query(self) -> int:
-        """Width of all query heads."""
+        """Features of all query heads together."""
         return self.heads * self.head_size
 
     @property
     def key(self) -> int:
-        """Width of all key heads, and of all value heads."""
+        """Features of all key heads together, and of all value heads."""
         return self.kv_heads * self.head_size
 
 

@@ -39,7 +39,7 @@ _MANY = 4000
 
 
 def rows(model: Model, *, weights_only: bool = False, all_rows: bool = False) -> tuple[Layer, ...]:
-    """The rows to show.
+    """The rows that a table shows.
 
     Args:
         model: the model.

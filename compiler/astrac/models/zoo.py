@@ -34,7 +34,7 @@ class _Builder:
         return name
 
     def window(self, op: str, name: str, *inputs: str, kernel: int, stride: int = 1, pad: int = 0) -> str:
-        """A square convolution or pooling."""
+        """Adds a square convolution or pooling with ONNX's attributes."""
         return self.node(op, name, *inputs, kernel_shape=(kernel,) * 2, strides=(stride,) * 2, pads=(pad,) * 4)
 
     def file(self, data: str, result: str, classes: int = 1000) -> File:

@@ -26,18 +26,13 @@ def broadcast_at(left: int, right: int) -> Rule:
 
 
 def compare(site: Site) -> Values:
-    """As `broadcast_all`, of truth values."""
+    """The result has the shape of `broadcast_all`, of truth values."""
     return (broadcast_all(site)[0]._replace(dtype="bool"),)
 
 
 def where(site: Site) -> Values:
-    """Condition and both choices broadcast."""
+    """The condition and both choices are broadcast; the type is that of the choices."""
     return like(site, broadcast(site.shape(), site.shape(1), site.shape(2)), 1)
-
-
-def truth(site: Site) -> Values:
-    """The input's shape, of truth values."""
-    return (Value(site.shape(), "bool"),)
 
 
 @shaped(0)
@@ -53,7 +48,7 @@ def reduce(site: Site, shape: Extents) -> Shape:
 
 @shaped(0, dtype="int64")
 def arg_reduce(site: Site, shape: Extents) -> Shape:
-    """One axis, of positions."""
+    """One axis is reduced, and positions along it are told."""
     return _without(shape, [axis_of(site.number("axis"), len(shape))], site.number("keepdims", 1))
 
 
@@ -94,7 +89,7 @@ def matmul_at(left: int, right: int, dtype: str | None = None) -> Rule:
 
 
 def gemm(site: Site) -> Values:
-    """M x N."""
+    """The result has M x N numbers, where each operand may be transposed."""
     left, right = turned(site.shape(), site.number("transA")), turned(site.shape(1), site.number("transB"))
     if left is None or right is None:
         return like(site, (None, None))
@@ -161,10 +156,6 @@ def embed_normalise(site: Site) -> Values:
     return (Value(shape, site.dtype(2)), Value(None if ids is None else ids[:1], "int32"), Value(shape, site.dtype(2)))
 
 
-dropout = shaped(0, also="bool")(lambda _site, shape: shape)
-"""Values and the mask."""
-
-
 def recurrent(site: Site) -> Values:
     """All states and the last ones: [steps, directions, batch, hidden], or batch first with `layout` 1."""
     shape, weights = site.shape(), site.shape(2)
@@ -181,27 +172,17 @@ def recurrent(site: Site) -> Values:
 
 
 def cast(site: Site) -> Values:
-    """Another type."""
+    """The shape stays, and the attribute `to` names the type."""
     return (Value(site.shape(), site.text("to") or None),)
 
 
-def cast_like(site: Site) -> Values:
-    """The second input's type."""
-    return (Value(site.shape(), site.dtype(1)),)
-
-
 def quantise(site: Site) -> Values:
-    """The zero point's type."""
+    """The shape stays; the type is the zero point's, else what `output_dtype` says, else uint8."""
     return (Value(site.shape(), site.dtype(2) or site.text("output_dtype") or "uint8"),)
 
 
-def dequantise(site: Site) -> Values:
-    """The scale's type."""
-    return (Value(site.shape(), site.dtype(1)),)
-
-
 def dynamic_quantise(site: Site) -> Values:
-    """Values, scale, zero point."""
+    """There are the quantised values, their scale and their zero point."""
     return (Value(site.shape(), "uint8"), Value((), "float32"), Value((), "uint8"))
 
 
@@ -212,5 +193,5 @@ def last_axis(name: str) -> Rule:
 
 @shaped(0)
 def gated(_site: Site, shape: Extents) -> Shape:
-    """Half of the last axis."""
+    """Half of the last axis gates the other, so that half of it is left."""
     return (*shape[:-1], None if shape[-1] is None else shape[-1] // 2) if shape else None

@@ -51,7 +51,7 @@ def bare(site: Site) -> Values:
 
 
 def bare_products(site: Site) -> Products:
-    """Scores and context."""
+    """The products are those of the scores and of the context."""
     found = _heads(site)
     return None if found is None else found.products
 

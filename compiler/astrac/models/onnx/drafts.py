@@ -40,7 +40,7 @@ UNKNOWN_OPERATOR = Operator(lambda _site: (), Kind.WORK)
 
 @dataclass(slots=True)
 class Draft:
-    """A layer in the making.
+    """A layer in the making: what the graph says, before names, owners and counts.
 
     Attributes:
         node, site: the node, and the node among the facts.
@@ -147,7 +147,7 @@ class _Drafter:
         return tuple(sorted({source for name in data for source in self.sources.get(name, ())}))
 
     def add(self, node: Node, row: Operator, data: list[str]) -> None:
-        """A row."""
+        """Makes a row of a node, whose results later rows read."""
         site, storage, rows = Site(node, self.facts), self.storage, self.rows
         reads = tuple([storage.get(name, name) for name in data])
         if len(reads) > 1:

@@ -82,28 +82,28 @@ class Site:
         self.facts = facts
 
     def name(self, index: int) -> str:
-        """Of an input, empty when it is left out."""
+        """The name of an input, empty when it is left out."""
         inputs = self.node.inputs
         return inputs[index] if index < len(inputs) else ""
 
     def has(self, index: int) -> bool:
-        """Whether an input is given."""
+        """Whether an input is given, not left out."""
         return self.name(index) != ""
 
     def value(self, index: int = 0) -> Value:
-        """Of an input."""
+        """Shape and type of an input."""
         return self.facts.values.get(self.name(index), UNKNOWN)
 
     def shape(self, index: int = 0) -> Shape:
-        """Of an input."""
+        """The shape of an input, None while not even its rank is known."""
         return self.value(index).shape
 
     def dtype(self, index: int = 0) -> str | None:
-        """Of an input."""
+        """The type of the numbers of an input, None while it is unknown."""
         return self.value(index).dtype
 
     def output(self, index: int = 0) -> Shape:
-        """Shape of an output, once inferred."""
+        """The shape of an output, once it is inferred."""
         outputs = self.node.outputs
         return self.facts.values.get(outputs[index], UNKNOWN).shape if index < len(outputs) else None
 
@@ -122,7 +122,7 @@ class Site:
         return self.node.attributes.get(name)
 
     def number(self, name: str, default: int = 0) -> int:
-        """An integer attribute."""
+        """An integer attribute, or the default where it is absent."""
         found = self.node.attributes.get(name)
         if found is None:
             return default
@@ -145,7 +145,7 @@ class Site:
         return self.number(name) if name in self.node.attributes else None
 
     def text(self, name: str, default: str = "") -> str:
-        """A string attribute."""
+        """A string attribute, or the default where it is absent."""
         found = self.node.attributes.get(name)
         return found if isinstance(found, str) else default
 

@@ -107,7 +107,7 @@ def _is_dead(flat: Flat, facts: Facts, number: int) -> bool:
 
 
 def _values(site: Site, hints: Mapping[str, Signature], symbols: Mapping[str, int]) -> Sequence[Value]:
-    """The outputs of one node."""
+    """Shapes and types of the outputs of one node."""
     node = site.node
     marker = _MARKERS.get(node.op)
     row = operator(node.domain, node.op) if marker is None else None

@@ -62,13 +62,18 @@ def same(site: Site) -> Values:
     return (Value(site.shape(), site.dtype()),)
 
 
+def keeps(dtype: str | int = 0, also: str = "") -> Rule:
+    """A rule: the first input's shape, of another type; see `shaped`."""
+    return shaped(0, dtype=dtype, also=also)(lambda _site, shape: shape)
+
+
 def identity(site: Site) -> Values:
     """The first input as it is, sequences too."""
     return (site.value(),)
 
 
 def text(shape: Shape) -> str:
-    """As people write it: `1x3x?x224`."""
+    """A shape as people write it: `1x3x?x224`."""
     return "?" if shape is None else "x".join("?" if extent is None else str(extent) for extent in shape) or "scalar"
 
 
@@ -124,7 +129,7 @@ def squeeze(site: Site, shape: Extents) -> Shape:
 
 @shaped(0)
 def unsqueeze(site: Site, shape: Extents) -> Shape:
-    """Axes count in the result."""
+    """New extents of one come in at `axes`, which count in the result."""
     axes = site.either("axes", 1)
     if axes is None:
         return None
@@ -138,7 +143,7 @@ def unsqueeze(site: Site, shape: Extents) -> Shape:
 
 @shaped(0)
 def transpose(site: Site, shape: Extents) -> Shape:
-    """Reversed without `perm`."""
+    """The axes come in the order of `perm`, reversed without it."""
     order = site.numbers("perm")
     order = tuple(reversed(range(len(shape)))) if order is None else tuple(axis_of(axis, len(shape)) for axis in order)
     if sorted(order) != list(range(len(shape))):
@@ -229,7 +234,7 @@ def gather(site: Site, shape: Extents, indices: Extents) -> Shape:
 
 
 def gather_elements(site: Site) -> Values:
-    """The shape of the indices."""
+    """Each index selects one number, so the result has the shape of the indices."""
     return like(site, site.shape(1))
 
 
@@ -242,7 +247,7 @@ def gather_nd(site: Site, shape: Extents, indices: Extents) -> Shape:
 
 
 def expand(site: Site) -> Values:
-    """Broadcast with a target shape."""
+    """The input is broadcast with a target shape."""
     target = site.data(1)
     return like(site, None if target is None else broadcast(site.shape(), target))
 
@@ -270,7 +275,7 @@ def broadcast(*shapes: Shape) -> Shape:
 
 @shaped(0)
 def tile(site: Site, shape: Extents) -> Shape:
-    """Each extent times its repeat."""
+    """Each extent is multiplied by its repeat."""
     repeats = site.data(1)
     if repeats is None:
         return (None,) * len(shape)
@@ -332,7 +337,7 @@ def shape_of(site: Site) -> Values:
 
 
 def scalar(site: Site) -> Values:  # noqa: ARG001 - a rule like the others
-    """One int64."""
+    """There is one int64 number."""
     return (Value((), "int64"),)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """What an operator costs.
+    """What an operator costs: nothing, a copy, or computation.
 
     VIEW is the same numbers under another shape; MOVE copies; WORK computes; SHAPE tells of extents only.
     """
@@ -34,7 +34,7 @@ class Kind(Enum):
 
 
 class Keep(Enum):
-    """What backward needs of forward.
+    """What backward needs of the activations that forward has had.
 
     OPERANDS are needed for the gradient of the other operand only: of two activations, or of a weight.
     """
@@ -47,7 +47,7 @@ class Keep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A row.
+    """A row of the table.
 
     Attributes:
         shape: shapes and types of the outputs.
@@ -217,7 +217,7 @@ OPERATORS: dict[str, Operator] = {
     **_rows("Max Min Mean Pow Mod", _CHOICE),
     **_rows("Equal Greater GreaterOrEqual Less LessOrEqual And Or Xor", Operator(arithmetic.compare, flops=1)),
     **_rows("BitShift BitwiseAnd BitwiseOr BitwiseXor", Operator(arithmetic.broadcast_all, flops=1)),
-    **_rows("IsInf IsNaN Not", Operator(arithmetic.truth, flops=1)),
+    **_rows("IsInf IsNaN Not", Operator(layout.keeps("bool"), flops=1)),
     **_rows("BiasGelu FastGelu", Operator(layout.same, weights=(1,), flops=8, keep=Keep.INPUTS)),
     **_rows("BiasSoftmax BiasDropout", Operator(layout.same, flops=6, keep=Keep.OUTPUT)),
     "BiasAdd": Operator(layout.same, weights=(1,), flops=2),
@@ -226,7 +226,7 @@ OPERATORS: dict[str, Operator] = {
     "SwiGLU": replace(_CHOICE, flops=5),
     "Where": Operator(arithmetic.where, flops=1),
     "Clip": Operator(layout.same, auxiliary=(1, 2), flops=2, keep=Keep.INPUTS),
-    "Dropout": Operator(arithmetic.dropout, flops=1, keep=Keep.OUTPUT),
+    "Dropout": Operator(layout.keeps(also="bool"), flops=1, keep=Keep.OUTPUT),
     **_unary(1, Keep.OUTPUT, "Relu Sqrt Exp Tanh Reciprocal Trilu"),
     **_unary(1, Keep.NOTHING, "Neg Sign Ceil Floor Round BitwiseNot CumSum CumProd Hardmax"),
     **_unary(1, Keep.INPUTS, "Abs Log Sin Cos Tan Sinh Cosh Asin Acos Atan Asinh Acosh Atanh Erf ThresholdedRelu"),
@@ -248,9 +248,9 @@ OPERATORS: dict[str, Operator] = {
     **_rows("GlobalAveragePool GlobalMaxPool GlobalLpPool", Operator(spatial.global_pool, flops=1)),
     # Types and quantisation.
     "Cast": Operator(arithmetic.cast, Kind.MOVE),
-    "CastLike": Operator(arithmetic.cast_like, Kind.MOVE, auxiliary=(1,)),
+    "CastLike": Operator(layout.keeps(1), Kind.MOVE, auxiliary=(1,)),
     "QuantizeLinear": Operator(arithmetic.quantise, Kind.MOVE, auxiliary=(1, 2), flops=2),
-    "DequantizeLinear": Operator(arithmetic.dequantise, Kind.MOVE, auxiliary=(1, 2), flops=2),
+    "DequantizeLinear": Operator(layout.keeps(1), Kind.MOVE, auxiliary=(1, 2), flops=2),
     "DynamicQuantizeLinear": Operator(arithmetic.dynamic_quantise, flops=4),
     **_rows("QLinearAdd QLinearMul", Operator(arithmetic.broadcast_at(0, 3), auxiliary=(1, 2, 4, 5, 6, 7), flops=3)),
     **_rows("QLinearSigmoid QLinearLeakyRelu QLinearSoftmax", Operator(layout.same, auxiliary=(1, 2, 3, 4), flops=6)),

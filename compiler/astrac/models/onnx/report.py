@@ -112,7 +112,7 @@ def notes(
 
 
 def _some(labels: Sequence[str]) -> str:
-    """A few of many."""
+    """The first labels, and how many more there are."""
     more = len(labels) - _SHOWN
     return ", ".join(labels[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 

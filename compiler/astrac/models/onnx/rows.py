@@ -35,7 +35,7 @@ _COUNTED = frozenset({"float32", "float16", "bfloat16", "float64", "int8", "uint
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The table.
+    """The table that a model becomes.
 
     Attributes:
         layers: in topological order.
@@ -53,7 +53,7 @@ class Rows:
 
 
 def names_of(drafts: Drafts) -> list[str]:
-    """Unique names of all rows."""
+    """Gives each row a name that no other has."""
     uses = Counter(origin for draft in drafts.rows for origin in _own(draft))
     found = []
     for draft in drafts.rows:
@@ -98,7 +98,7 @@ class _Table:
         self.holes: list[int] = []
 
     def layer(self, index: int, draft: Draft) -> Layer:
-        """The row of a draft."""
+        """Makes the row of a draft."""
         node, facts, macs = draft.node, self.facts, draft.macs
         read, written = _total(draft.reads, facts), _total(_results(draft, facts), facts)
         times = self.times[node.region]

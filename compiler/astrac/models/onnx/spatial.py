@@ -109,7 +109,7 @@ def pool(site: Site) -> Values:
 
 @shaped(0)
 def global_pool(_site: Site, shape: Extents) -> Shape:
-    """One position."""
+    """One position is left along each axis of space."""
     return (*shape[:2], *(1,) * (len(shape) - 2))
 
 

@@ -44,7 +44,7 @@ BUFFER = re.compile(
 
 
 def trace(flat: Flat, facts: Facts, weights: Iterable[str] = ()) -> tuple[dict[str, Flow], dict[str, Constant]]:
-    """Follow all constants.
+    """Follows all constants to where they are used.
 
     Args:
         flat: the straight list.
@@ -93,7 +93,7 @@ def _made(node: Node, facts: Facts) -> Constant | None:
 
 
 def _flow(node: Node, row: Operator | None, flows: Mapping[str, Flow], facts: Facts) -> Flow:
-    """Of a node's results."""
+    """The flow of a node's results, from those of its inputs."""
     if row is not None and row.kind is Kind.WORK:
         return _joined(node, flows, row.auxiliary)
     kind = row.kind if row is not None else Kind.WORK

@@ -54,18 +54,18 @@ class TransformerBuilder:
     layers: list[Layer] = field(default_factory=list)
 
     def add(self, layer: Layer) -> int:
-        """Appends a row; its index."""
+        """Appends a row and tells its index."""
         self.layers.append(layer)
         return len(self.layers) - 1
 
     @property
     def stream(self) -> int:
-        """Elements of the residual stream."""
+        """Elements of the residual stream, tokens x hidden."""
         return self.tokens * self.shape.hidden
 
     @property
     def stream_mask(self) -> int:
-        """Of its dropout mask, in elements of 16 bits."""
+        """The dropout mask of the stream, in elements of 16 bits."""
         return mask(self.stream) if self.shape.dropout else 0
 
     def norm(self, name: str, source: int, block: int | None = None) -> int:
