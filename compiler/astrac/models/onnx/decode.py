@@ -111,9 +111,8 @@ def _attribute(item: Any, external: dict[str, None]) -> Attribute:
 def _guess(item: Any) -> int:
     """The type of an attribute of before IR version 2, which did not say."""
     fields = ("f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs")
-    numbers = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
     present = {descriptor.name for descriptor, _ in item.ListFields()}
-    return next((number for name, number in zip(fields, numbers, strict=True) if name in present), 0)
+    return next((number for number, name in enumerate(fields, 1) if name in present), 0)
 
 
 _READERS: dict[int, Any] = {

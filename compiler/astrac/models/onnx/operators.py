@@ -154,7 +154,7 @@ def _projected(auxiliary: tuple[int, ...]) -> Operator:
     )  # fmt: skip
 
 
-_GEMM = Operator(arithmetic.gemm, weights=(1, 0), biases=(2,), products=products.gemm(), keep=Keep.OPERANDS)
+_GEMM = Operator(arithmetic.gemm, weights=(1, 0), biases=(2,), products=products.matmul(), keep=Keep.OPERANDS)
 _SUM = Operator(arithmetic.broadcast_all, flops=1, any_constant=True)
 _CHOICE = Operator(arithmetic.broadcast_all, flops=1, keep=Keep.INPUTS)
 _SCATTER = Operator(layout.same, Kind.MOVE, merges=True)

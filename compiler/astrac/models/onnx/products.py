@@ -43,7 +43,7 @@ def known(*shapes: Shape) -> list[tuple[int, ...]] | None:
 
 
 def matmul(left: int = 0, right: int = 1) -> Callable[[Site], Products]:
-    """M x K by K x N; leading axes are one large M where the right operand has none."""
+    """A rule: M x K by K x N, turned by `transA`, `transB`; leading axes are one large M where the right has none."""
 
     def rule(site: Site) -> Products:
         shapes = known(
@@ -58,18 +58,6 @@ def matmul(left: int = 0, right: int = 1) -> Callable[[Site], Products]:
         batch = known(site.output())
         ones = (len(a) > 1) + 1
         return None if batch is None else [Product(prod(batch[0][:-ones]), rows, columns, inner)]
-
-    return rule
-
-
-def gemm(left: int = 0, right: int = 1) -> Callable[[Site], Products]:
-    """M, N, K from `transA` and `transB`."""
-
-    def rule(site: Site) -> Products:
-        shapes = known(
-            turned(site.shape(left), site.number("transA")), turned(site.shape(right), site.number("transB"))
-        )
-        return None if shapes is None else [Product(1, shapes[0][0], shapes[1][1], shapes[0][1])]
 
     return rule
 
