@@ -113,19 +113,21 @@ def _outputs(rows: TransformerBuilder, stream: int, batch: int) -> None:
     if shape.norm_position == "pre":
         stream = rows.norm("final_norm", stream)
     if shape.pooler:
-        made = rows.product("pooler", Role.POOLER, (hidden, hidden), batch, (stream,))
         kept = 2 * batch * hidden
-        rows.add(replace(made, bias=Tensor("pooler.bias", (hidden,)), kept_elements=kept, kept_replicated=kept))
-    made = rows.product("head", Role.HEAD, (shape.vocabulary, hidden), rows.tokens, (stream,))
-    logits = made.output_elements
-    rows.add(
-        replace(
-            made,
-            weight=Tensor("embedding.weight", (shape.vocabulary, hidden)) if shape.tied else made.weight,
-            vector_flops=SOFTMAX_FLOPS * logits,
-            kept_elements=rows.stream + 2 * logits,  # the loss takes its logits in 32 bits: two elements of 16
-            kept_replicated=rows.stream,
-            loss_rows=rows.tokens,
-            shared_with="embedding" if shape.tied else None,
-        )
-    )
+        rows.add(
+            rows.product(
+                "pooler", Role.POOLER, (hidden, hidden), batch, (stream,), bias=True,
+                kept_elements=kept, kept_replicated=kept,
+            )
+        )  # fmt: skip
+    logits = rows.tokens * shape.vocabulary
+    head = rows.product(
+        "head", Role.HEAD, (shape.vocabulary, hidden), rows.tokens, (stream,),
+        vector_flops=SOFTMAX_FLOPS * logits,
+        kept_elements=rows.stream + 2 * logits,  # the loss takes its logits in 32 bits: two elements of 16
+        kept_replicated=rows.stream,
+        loss_rows=rows.tokens,
+    )  # fmt: skip
+    if shape.tied:
+        head = replace(head, weight=Tensor("embedding.weight", (shape.vocabulary, hidden)), shared_with="embedding")
+    rows.add(head)

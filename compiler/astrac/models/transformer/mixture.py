@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from astrac.models.model import Layer, Role
@@ -25,30 +24,32 @@ def mixture(rows: TransformerBuilder, experts: Experts, prefix: str, source: int
     features = 2 * experts.hidden if activation.gated else experts.hidden
     slots = -int(-rows.tokens * experts.active * experts.capacity_factor // 1)
     router, up, down, combine = (f"{prefix}.{part}" for part in ("router", "expert_up", "expert_down", "combine"))
-    chosen = rows.product(router, Role.ROUTER, (experts.count, hidden), rows.tokens, (source,), block)
+    scores = rows.tokens * experts.count
     routed = rows.add(
-        replace(
-            chosen,
-            vector_flops=SOFTMAX_FLOPS * chosen.output_elements,
-            kept_elements=rows.stream + chosen.output_elements,
-            kept_replicated=rows.stream + chosen.output_elements,
+        rows.product(
+            router, Role.ROUTER, (experts.count, hidden), rows.tokens, (source,), block,
+            vector_flops=SOFTMAX_FLOPS * scores,
+            kept_elements=rows.stream + scores,
+            kept_replicated=rows.stream + scores,
         )
-    )
-    matmuls = _expert_matmuls(experts.count, slots, features, hidden)
-    weight, inputs = (experts.count, features, hidden), (source, routed)
+    )  # fmt: skip
     opened = rows.add(
-        replace(
-            rows.product(up, Role.EXPERT_COLUMN, weight, slots, inputs, block, matmuls=matmuls, bias=True),
+        rows.product(
+            up, Role.EXPERT_COLUMN, (experts.count, features, hidden), slots, (source, routed), block, bias=shape.bias,
+            matmuls=_expert_matmuls(experts.count, slots, features, hidden),
             vector_flops=activation.flops * slots * experts.hidden,
             output_elements=slots * experts.hidden,
             kept_elements=slots * (hidden + features),
             kept_replicated=slots * hidden,
         )
-    )
-    matmuls = _expert_matmuls(experts.count, slots, hidden, experts.hidden)
-    weight = (experts.count, hidden, experts.hidden)
-    made = rows.product(down, Role.EXPERT_ROW, weight, slots, (opened,), block, matmuls=matmuls, bias=True)
-    closed = rows.add(replace(made, kept_elements=made.input_elements))
+    )  # fmt: skip
+    closed = rows.add(
+        rows.product(
+            down, Role.EXPERT_ROW, (experts.count, hidden, experts.hidden), slots, (opened,), block, bias=shape.bias,
+            matmuls=_expert_matmuls(experts.count, slots, hidden, experts.hidden),
+            kept_elements=slots * experts.hidden,
+        )
+    )  # fmt: skip
     return rows.add(
         Layer(
             combine,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from astrac.models.model import Layer, Role, Tensor
 
@@ -32,6 +32,18 @@ NORM_FLOPS: dict[str, int] = {"layer_norm": 7, "rms_norm": 4}
 
 SOFTMAX_FLOPS = 5
 """A score: scale, maximum, exponential of the difference, sum, division."""
+
+
+class Counts(TypedDict, total=False):
+    """Fields of a `Layer` that count FLOPs, elements or rows."""
+
+    vector_flops: int
+    input_elements: int
+    output_elements: int
+    kept_elements: int
+    kept_replicated: int
+    input_replicated: int
+    loss_rows: int
 
 
 def mask(elements: int) -> int:
@@ -97,10 +109,11 @@ class TransformerBuilder:
         inputs: tuple[int, ...],
         block: int | None = None,
         *,
-        matmuls: tuple[Matmul, ...] = (),
         bias: bool = False,
+        matmuls: tuple[Matmul, ...] = (),
+        **counts: Unpack[Counts],
     ) -> Layer:
-        """A row of tokens by a matrix [features, width], not yet added: what all of them have in common.
+        """A row of tokens by a matrix [features, width], not yet added.
 
         Args:
             name: of the layer.
@@ -109,50 +122,50 @@ class TransformerBuilder:
             tokens: that go through it.
             inputs: the layers that it reads.
             block: the transformer block that it belongs to.
+            bias: whether it has one.
             matmuls: the products, where they are not just one of all tokens.
-            bias: whether it has one where this transformer has biases.
+            counts: further counts of the layer, and others than tokens x width read, tokens x features written.
         """
         *experts, features, width = weight
+        counts.setdefault("input_elements", tokens * width)
+        counts.setdefault("output_elements", tokens * features)
         return Layer(
             name,
             "Gemm",
             Tensor(f"{name}.weight", weight),
-            Tensor(f"{name}.bias", (*experts, features)) if bias and self.shape.bias else None,
+            Tensor(f"{name}.bias", (*experts, features)) if bias else None,
             macs=tokens * features * width,
             matmuls=matmuls or ((1, tokens, features, width),),
-            input_elements=tokens * width,
-            output_elements=tokens * features,
             inputs=inputs,
             role=role,
             block=block,
+            **counts,
         )
 
     def column(self, name: str, width: int, source: int, block: int, activation: Activation | None = None) -> int:
         """A matrix from the stream to `width`, twice as wide when gated. It keeps its input and what is activated."""
-        tokens = self.tokens
+        tokens, biased = self.tokens, self.shape.bias
         features = 2 * width if activation is not None and activation.gated else width
-        made = self.product(name, Role.COLUMN, (features, self.shape.hidden), tokens, (source,), block, bias=True)
         return self.add(
-            replace(
-                made,
+            self.product(
+                name, Role.COLUMN, (features, self.shape.hidden), tokens, (source,), block, bias=biased,
                 vector_flops=0 if activation is None else activation.flops * tokens * width,
                 output_elements=tokens * width,
                 kept_elements=self.stream + (0 if activation is None else tokens * features),
                 kept_replicated=self.stream,
             )
-        )
+        )  # fmt: skip
 
     def row(self, name: str, width: int, source: int, residual: int, block: int) -> int:
         """A matrix from `width` back to the stream, dropout and the residual add. It keeps its input and the mask."""
-        weight = (self.shape.hidden, width)
-        made = self.product(name, Role.ROW, weight, self.tokens, (source, residual), block, bias=True)
+        weight, read, biased = (self.shape.hidden, width), self.tokens * width, self.shape.bias
         return self.add(
-            replace(
-                made,
+            self.product(
+                name, Role.ROW, weight, self.tokens, (source, residual), block, bias=biased,
                 vector_flops=self.stream,
-                input_elements=made.input_elements + self.stream,
-                kept_elements=made.input_elements + self.stream_mask,
+                input_elements=read + self.stream,
+                kept_elements=read + self.stream_mask,
                 kept_replicated=self.stream_mask,
                 input_replicated=self.stream,
             )
-        )
+        )  # fmt: skip
