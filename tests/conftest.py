@@ -13,9 +13,7 @@ hypothesis.settings.register_profile(
     "steady", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000)
-hypothesis.settings.load_profile(
-    "steady"
-)  # no test depends on load or luck; --hypothesis-profile=explore looks further
+hypothesis.settings.load_profile("steady")  # no test hangs on load or luck; --hypothesis-profile=explore looks further
 
 
 def pytest_addoption(parser):

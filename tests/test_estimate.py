@@ -1,6 +1,6 @@
 """What an estimate says: against the simulator's measured figures, by hand, and against itself read back.
 
-Numbers in `test_NN_...` are those of the field's reports, measured on ASTRA-sim 518bd51 where they are cycles.
+Cycles were measured on ASTRA-sim 518bd51.
 """
 
 import json
