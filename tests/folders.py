@@ -4,8 +4,7 @@ from pathlib import Path
 
 from astrac.api.sets import best_set
 from astrac.diagnostics import Diagnosed, Result, has_errors
-from astrac.simulators.astra_sim_2 import simulator
-from astrac.simulators.astra_sim_2.simulator import _examined
+from astrac.simulators.astra_sim_2.read import reading
 from astrac.simulators.protocol import Ability
 
 
@@ -13,7 +12,9 @@ def read(where):
     """The Job of a folder, or of `Files` by their roles; none where anything is wrong."""
     try:
         found = (
-            simulator.read(best_set(where, Ability.SIMULATE)) if isinstance(where, Path) else _examined(lambda: where)
+            reading.read(best_set(where, Ability.SIMULATE))
+            if isinstance(where, Path)
+            else reading.job_of(lambda: where)
         )
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))

@@ -24,7 +24,7 @@ from astrac.job import (
     RemoteMemory,
     Send,
 )
-from astrac.simulators.astra_sim_2.read.files import of_arguments
+from astrac.simulators.astra_sim_2.read.files import of_options
 from astrac.simulators.astra_sim_2.transcript import from_lines
 from folders import read
 
@@ -171,7 +171,7 @@ def test_astra_sims_own_options_name_the_files(tmp_path):
         "--injection-scale=1.5",
         "--comm-scale=3",
     ]
-    machine = read(of_arguments(arguments, out)).value.machine
+    machine = read(of_options(arguments, out)).value.machine
     assert (machine.queues, machine.endpoint_delay) == (2, 15)
     from astrac.diagnostics import Diagnosed
 
@@ -181,7 +181,7 @@ def test_astra_sims_own_options_name_the_files(tmp_path):
         (["--num-queues-per-dim=0"], "cannot be `0`"),
     ):
         with pytest.raises(Diagnosed, match=words):
-            of_arguments(broken, out)
+            of_options(broken, out)
 
 
 SYSTEMS = {
@@ -239,7 +239,7 @@ def test_a_network_file_that_the_simulator_would_not_take(tmp_path, old, new, wo
     (tmp_path / "net").write_text(NETWORK.replace(old, new))
     (tmp_path / "sys").write_text(json.dumps(SYSTEM))
     arguments = ["--network-configuration=net", "--system-configuration=sys", "--workload-configuration=w"]
-    (finding,) = read(of_arguments(arguments, tmp_path)).diagnostics
+    (finding,) = read(of_options(arguments, tmp_path)).diagnostics
     assert words in finding.message
     if place is not None:
         assert finding.labels[0].span.text == place
@@ -263,7 +263,7 @@ def test_groups_that_the_simulator_would_not_take(tmp_path, groups, expected):
     out = foreign(tmp_path / "out", [(reduce,), (reduce,), (work(),), (work(),)], groups=groups)
     if expected == ["AS708"]:  # no group file by its content: it is named by hand
         options = ["--network-configuration=net.yml", "--system-configuration=sys", "--workload-configuration=traces/w"]
-        assert codes(read(of_arguments([*options, "--comm-group-configuration=g.txt"], out))) == ["AS702"]
+        assert codes(read(of_options([*options, "--comm-group-configuration=g.txt"], out))) == ["AS702"]
     else:
         assert codes(read(out)) == expected
 

@@ -9,29 +9,42 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from astrac.job import IMPLEMENTED, Collective, Kind, Machine
+from astrac.diagnostics import Diagnosed, Result, has_errors
+from astrac.job import IMPLEMENTED, Collective, Kind
+from astrac.simulators.astra_sim_2.read.files import of_set
+from astrac.simulators.astra_sim_2.read.reading import examine
 from astrac.simulators.spec_text import SpecWriter, benchmark
 
 if TYPE_CHECKING:
-    from astrac.diagnostics import Result
     from astrac.job import Job
+    from astrac.simulators.rows import FileSet
 
 
-def to_spec(machine: Machine, job: Job | None, origin: str) -> Result[str]:
-    """The spec of a bundle.
+def to_spec(found: FileSet, origin: str) -> Result[str]:
+    """The spec of a bundle, or of a machine where there are no traces.
 
     Args:
-        machine: as it was read.
-        job: the same with traces, None where there are none.
-        origin: name of where it was read from, for a comment.
+        found: the files.
+        origin: name of where they lie, for a comment.
 
     Returns:
         The text, with AS876 for what it leaves out; nothing, with AS788, where it would build something else.
     """
+    traces = "trace" in found.files
+    try:
+        files = found if traces else found._replace(files={**found.files, "trace": found.folder / "trace"})
+        reading = examine(of_set(files))
+    except Diagnosed as stop:
+        return Result(None, (stop.diagnostic,))
+    wrong = tuple(finding for finding in reading.diagnostics if traces or finding.code != "AS709")
+    machine, job = reading.machine, reading.job if traces else None
+    if machine is None or (traces and job is None) or has_errors(wrong) or reading.unmodelled:
+        return Result(None, wrong or tuple(reading.unmodelled.values()))
     writer = SpecWriter(machine)
     lines = writer.lines()
     lines += ["", *(_model(job, writer) if job is not None else benchmark(Kind.ALL_REDUCE, 1 << 20, 1))]
-    return writer.result(origin, lines)
+    made = writer.result(origin, lines)
+    return Result(made.value, (*wrong, *made.diagnostics))
 
 
 def _model(job: Job, writer: SpecWriter) -> list[str]:

@@ -27,6 +27,16 @@ _NATURAL: dict[type, str] = {bool: "bool_val", int: "int64_val", str: "string_va
 """Forms of attributes whose value alone says the form."""
 
 
+def decode(data: bytes, form: str) -> Iterator[str]:
+    """The lines of a trace: `text` for people, `jsonl` to be encoded again; raises Diagnosed, AS706."""
+    return to_text(data) if form == "text" else to_lines(data)
+
+
+def encode(lines: Iterator[str]) -> bytes:
+    """The trace that lines of JSON describe; raises Diagnosed, AS716."""
+    return b"".join(from_lines(lines))
+
+
 def to_objects(data: bytes) -> Iterator[dict[str, Any]]:
     """The messages of a trace, GlobalMetadata first.
 

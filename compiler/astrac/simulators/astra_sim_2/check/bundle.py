@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from astrac.simulators.rows import FileSet
 
 
-def check_bundle(found: FileSet, backend: str | None) -> Iterator[Diagnostic]:
-    """All that is wrong with a bundle.
+def check_set(found: FileSet, backend: str | None) -> Iterator[Diagnostic]:
+    """All that is wrong with files that run together.
 
     Args:
-        found: its files.
+        found: the files.
         backend: of BACKENDS, None for the first.
     """
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac.conform import unread
@@ -24,14 +25,17 @@ ANY_NPUS = 1 << 31
 """As many as an id can name, where nobody says how many there are."""
 
 
-def check_file(source: Source, kind: str, backend: str = "congestion_unaware") -> tuple[Diagnostic, ...]:
+def check_file(kind: str, source: Source, data: bytes, backend: str | None) -> tuple[Diagnostic, ...]:
     """Errors and advice.
 
     Args:
-        source: the text.
-        kind: a key of CHECKS, or `custom-table`.
-        backend: that the file is for.
+        kind: of `kinds.KINDS`.
+        source: the text; of a trace its name, which tells the rank.
+        data: the bytes.
+        backend: that the file is for, None for the first.
     """
+    if kind == "trace":
+        return _check_trace(source, data)
     if kind == "custom-table":
         return custom.read_table(source)[1]
     check = CHECKS[kind]
@@ -46,6 +50,16 @@ def check_file(source: Source, kind: str, backend: str = "congestion_unaware") -
     if kind == "system" and isinstance(tree.value, dict):
         return (*result.diagnostics, *custom.about_splits(tree, custom.customs(tree)), *advice(tree, kind))
     return (*result.diagnostics, *advice(tree, kind))
+
+
+def _check_trace(source: Source, data: bytes) -> tuple[Diagnostic, ...]:
+    from astrac.simulators.astra_sim_2.check.evidence import Evidence  # noqa: PLC0415 - texts do without protobuf
+    from astrac.simulators.astra_sim_2.check.job import check_trace  # noqa: PLC0415
+    from astrac.simulators.astra_sim_2.read.single_trace import read_single  # noqa: PLC0415
+
+    match = re.fullmatch(r"(?s:.+)\.(0|[1-9]\d*)\.et", source.name, re.ASCII)
+    job, found = read_single(data, int(match[1]) if match else None, source)
+    return found if job is None else (*found, *check_trace(Evidence(job, {}, lambda _: source.name)))
 
 
 def advice(tree: Tree, kind: str, npus: int | None = None) -> tuple[Diagnostic, ...]:

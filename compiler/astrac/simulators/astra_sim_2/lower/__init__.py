@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from astrac.diagnostics import Diagnosed, Result, diagnostic
+from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors
 from astrac.job import (
     Collective,
     Compute,
@@ -18,6 +18,7 @@ from astrac.job import (
     Send,
     Store,
 )
+from astrac.simulators.astra_sim_2.check.job import check_own
 from astrac.simulators.astra_sim_2.lower.groups import Groups, boxes
 from astrac.simulators.astra_sim_2.lower.limits import limits
 from astrac.simulators.astra_sim_2.lower.machine import machine_of
@@ -31,26 +32,27 @@ if TYPE_CHECKING:
     from astrac.training.plan import StageProgram
 
 
-def lower(plan: Plan, at: Callable[[str], Span]) -> Result[Job]:
-    """The Job of a plan.
+def lower(plan: Plan, near: Callable[[str], Span]) -> Result[Job]:
+    """The Job of a plan, checked.
 
     Args:
-        plan: lowered.
-        at: the place of a JSON pointer of the Document.
+        plan: what the ranks do, step by step.
+        near: the place of a JSON pointer of the spec's document.
 
     Returns:
         AS705 when a node's time is out of the simulator's reach, AS717 and AS718 for a collective that it cannot run,
-        advice on what it makes of groups.
+        AS920 for a mistake of ours; advice on what it makes of groups, and what it charges extra.
     """
     machine = machine_of(plan.spec)
     groups = Groups(plan, machine)
     try:
-        programs = tuple(Program(_ops(program, plan, machine, groups, at)) for program in plan.programs)
-    except Diagnosed as found:
-        return Result(None, (found.diagnostic,))
+        programs = tuple(Program(_ops(program, plan, machine, groups, near)) for program in plan.programs)
+    except Diagnosed as stop:
+        return Result(None, (stop.diagnostic,))
     classes = tuple(RankClass(index, boxes(program, plan)) for index, program in enumerate(plan.programs))
     job = Job(plan.spec.model.name or "model", machine, plan.axes, programs, classes)
-    return Result(job, tuple(limits(plan.spec, job, at)))
+    found = tuple(limits(plan.spec, job, near))
+    return Result(job, found if has_errors(found) else (*found, *check_own(job, near)))
 
 
 def _ops(

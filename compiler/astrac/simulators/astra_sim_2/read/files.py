@@ -63,7 +63,7 @@ class Files:
         return recall(job, machine)
 
 
-def of_arguments(
+def of_options(
     arguments: Iterable[str], folder: Path, *, inside: Path | None = None, manifest: Mapping[str, Any] | None = None
 ) -> Files:
     """The files that ASTRA-sim's own arguments name (`--option=value` or `--option value`), relative to a folder.
@@ -95,7 +95,7 @@ def of_set(found: FileSet) -> Files:
     """The files of a set, with what a manifest of ours says of them where there is one.
 
     Raises:
-        Diagnosed: as `of_arguments`.
+        Diagnosed: as `of_options`.
     """
     name, folder = found.simulator, found.folder
     for top, base in ((folder, folder / name), (folder.resolve().parent, folder)):
@@ -104,7 +104,7 @@ def of_set(found: FileSet) -> Files:
         manifest = read_manifest(top) or {}
         commands = manifest.get("commands", {})
         if isinstance(commands, dict) and isinstance(commands.get(name), list):
-            return of_arguments(map(str, commands[name]), base, inside=folder, manifest=manifest)
+            return of_options(map(str, commands[name]), base, inside=folder, manifest=manifest)
     return of_kinds(found.files, folder)
 
 
@@ -115,14 +115,14 @@ def of_kinds(files: Mapping[str, Path], folder: Path) -> Files:
     )
 
 
-def set_apart(found: dict[str, list[Path]]) -> None:
+def set_apart(files: dict[str, list[Path]]) -> None:
     """Takes the traces of custom collectives, which a system file or a table names, out of what a survey found.
 
     Args:
-        found: paths by kind, changed in place: those of `trace` that are no workload become `algorithm`.
+        files: paths by kind, changed in place: those of `trace` that are no workload become `algorithm`.
     """
     named: set[str] = set()
-    for path in found.get("system", ()):
+    for path in files.get("system", ()):
         text = path.read_text("utf-8", "replace")
         tables = (near / name for name in _TABLE.findall(text) for near in (path.parent, *path.parents[1:4]))
         entries = (
@@ -131,11 +131,11 @@ def set_apart(found: dict[str, list[Path]]) -> None:
             if table.is_file() and table.stat().st_size < MAX_TABLE
         )
         named.update(name.rpartition("/")[2] for name in (*_CUSTOM.findall(text), *chain.from_iterable(entries)))
-    traces = found.get("trace", [])
+    traces = files.get("trace", [])
     algorithms = [prefix for prefix in traces if prefix.name in named]
     if algorithms and len(algorithms) < len(traces):
-        found["trace"] = [prefix for prefix in traces if prefix.name not in named]
-        found["algorithm"] = algorithms
+        files["trace"] = [prefix for prefix in traces if prefix.name not in named]
+        files["algorithm"] = algorithms
 
 
 _CUSTOM = re.compile(r'-custom"\s*:\s*\[\s*"([^"]+)"')

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
+from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
 from astrac.simulators.astra_sim_2.kinds import KINDS
 from astrac.simulators.astra_sim_2.read import load
 from astrac.simulators.astra_sim_2.read.assemble import assemble, assemble_named
@@ -16,15 +17,16 @@ from astrac.simulators.astra_sim_2.read.documents import (
     read_network,
     unmodelled,
 )
+from astrac.simulators.astra_sim_2.read.files import of_options, of_set
 from astrac.simulators.trees import json_tree, yaml_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from astrac.diagnostics import Result
     from astrac.job import Dimension, Job, ListedGroup, Machine
     from astrac.positioned import Tree
     from astrac.simulators.astra_sim_2.read.files import Files
+    from astrac.simulators.rows import FileSet
     from astrac.source import Source
 
 T = TypeVar("T")
@@ -51,6 +53,31 @@ class Reading:
     diagnostics: tuple[Diagnostic, ...]
     remarks: tuple[Diagnostic, ...]
     unmodelled: Mapping[str, Diagnostic]
+
+
+def read(found: FileSet) -> Result[Job]:
+    """The Job of files that run together.
+
+    Returns:
+        The Job, with errors where the simulator runs something else than the files say. Axes and groups have our names
+        where a manifest of ours says them and the files agree; otherwise axes are `dim0`, `dim1`, ..., groups are the
+        group file's, and messages go along `rank`. Without a Job: AS700 to AS709, AS714, AS715, AS720.
+    """
+    return job_of(lambda: of_set(found))
+
+
+def of_arguments(arguments: Sequence[str]) -> Result[Job]:
+    """The Job of the files that ASTRA-sim's own options name, as of `read`."""
+    return job_of(lambda: of_options(arguments, Path()))
+
+
+def job_of(locate: Callable[[], Files]) -> Result[Job]:
+    """The Job of files by their roles, as of `read`; what `locate` raises as Diagnosed stands in its way."""
+    try:
+        reading = examine(locate())
+    except Diagnosed as stop:
+        return Result(None, (stop.diagnostic,))
+    return Result(None if reading.unmodelled else reading.job, (*reading.diagnostics, *reading.unmodelled.values()))
 
 
 def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Reading:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from astrac.job import Job
 
 
-def artifacts(job: Job, cycles: int | None) -> tuple[Artifact, ...]:
+def write(job: Job, cycles: int | None) -> tuple[Artifact, ...]:
     """network.yml, system.json, memory.json, comm_groups.json where there are groups, the traces, run.sh.
 
     Raises:
