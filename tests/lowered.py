@@ -122,7 +122,7 @@ def plan_totals(plan, program):
 def files(result):
     """The bundle by path, of one rank for files that ranks share."""
     return {
-        path: b"".join(artifact.chunks()) for artifact in result.bundle.artifacts for path in list(artifact.paths)[:1]
+        path: b"".join(artifact.contents()) for artifact in result.bundle.artifacts for path in list(artifact.paths)[:1]
     }
 
 
@@ -130,7 +130,7 @@ def trace_of(result, rank):
     """The nodes of a rank's trace."""
     for artifact in result.bundle.artifacts:
         if rank in artifact.ranks:
-            return trace(b"".join(artifact.chunks()))[1]
+            return trace(b"".join(artifact.contents()))[1]
     raise AssertionError(rank)
 
 

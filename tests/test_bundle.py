@@ -11,7 +11,7 @@ import pytest
 
 from astrac import bundle
 from astrac.bundle import Artifact, Bundle, text_artifact
-from astrac.bundle import exchange as exchange_module
+from astrac.bundle import swap as swap_module
 
 HEAD = {"compiler": "astrac test"}
 
@@ -216,7 +216,7 @@ def test_a_manifest_of_endless_files_is_not_ours(tmp_path):
 
 
 def test_two_renames_where_there_is_no_exchange(tmp_path, monkeypatch):
-    monkeypatch.setattr(exchange_module, "_swap", lambda *_: False)
+    monkeypatch.setattr(swap_module, "_exchanged", lambda *_: False)
     out = tmp_path / "out"
     assert bundle.write(of(3), out).ok
     (out / "notes.txt").write_text("mine")
@@ -235,7 +235,7 @@ def test_an_exchange_cut_between_two_renames_is_finished(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("astrac.bundle.writing.exchange", cut)
+        patched.setattr("astrac.bundle.writing.swap", cut)
         with pytest.raises(KeyboardInterrupt):
             bundle.write(of(2, "b"), out)
     assert not out.exists()
@@ -284,7 +284,7 @@ def test_kill_at_any_moment_leaves_a_whole_bundle(tmp_path, monkeypatch, able):
     """On a file system that can exchange two folders and link files; and on one where the next build mends it."""
     out = tmp_path / "out"
     if not able:
-        monkeypatch.setattr(exchange_module, "_swap", lambda *_: False)
+        monkeypatch.setattr(swap_module, "_exchanged", lambda *_: False)
         monkeypatch.setattr(os, "link", unable)
     mine = {f"notes{number}.txt": "mine" for number in range(5)}  # before and after the manifest in any folder's order
     seen = set()

@@ -38,7 +38,7 @@ def hand_made():
 def traces(job):
     """Rank -> bytes."""
     artifacts = emit.emit({"astra-sim-2": job}).value.artifacts
-    return {rank: b"".join(artifact.chunks()) for artifact in artifacts for rank in artifact.ranks}
+    return {rank: b"".join(artifact.contents()) for artifact in artifacts for rank in artifact.ranks}
 
 
 def test_a_trace_equals_bytes_written_by_hand():
@@ -72,7 +72,7 @@ def test_every_node_says_what_the_op_says(job):
 
 def test_sizes_are_known_before_the_bytes_are_made():
     for artifact in emit.emit({"astra-sim-2": jobs.pipeline_of_tensors()}).value.artifacts:
-        assert artifact.size == sum(map(len, artifact.chunks()))
+        assert artifact.size == sum(map(len, artifact.contents()))
 
 
 def test_peers_and_groups_follow_from_coordinates():

@@ -29,7 +29,7 @@ def compiled(path, profile):
 
 
 def content(artifact):
-    return b"".join(artifact.chunks())
+    return b"".join(artifact.contents())
 
 
 def stages(variant):

@@ -106,7 +106,7 @@ def foreign(folder, programs, *, network=NETWORK, system=SYSTEM, memory=None, gr
     (folder / "traces").mkdir()
     for artifact in emit.emit({"astra-sim-2": job}).value.artifacts:
         for rank in artifact.ranks:
-            (folder / "traces" / f"w.{rank}.et").write_bytes(b"".join(artifact.chunks()))
+            (folder / "traces" / f"w.{rank}.et").write_bytes(b"".join(artifact.contents()))
     names = {"network": "net.yml", "system": "sys", "memory": "mem.json", "groups": "g.txt"} | (names or {})
     (folder / names["network"]).write_text(network)
     (folder / names["system"]).write_text(system if isinstance(system, str) else json.dumps(system))

@@ -68,7 +68,7 @@ def test_a_line_a_node_for_people():
 def test_lines_give_the_trace_back(job):
     for artifact in emit.emit({"astra-sim-2": job}).value.artifacts:
         if artifact.ranks:
-            data = b"".join(artifact.chunks())
+            data = b"".join(artifact.contents())
             assert b"".join(from_lines(to_lines(data))) == data
 
 

@@ -1,8 +1,8 @@
 """A Job: everything that the simulator will see, whoever wrote it.
 
-`machine` holds every number as the simulator reads it: doubles and integers in its own wire units. `schedule` fills it
-from a Plan, `read` from any folder of ASTRA-sim's files. Nothing here has the length of the number of ranks when the
-ranks come from a Plan: ranks that act alike share a Program.
+`machine` holds every number as the simulator reads it: doubles and integers in its own wire units. A simulator's
+`lower` makes it from a Plan, its `read` from any folder of ASTRA-sim's files. Nothing here has the length of the number
+of ranks when the ranks come from a Plan: ranks that act alike share a Program.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class Compute(Op):
     """Device (or host) work.
 
     Attributes:
-        num_ops, tensor_size: what the roofline formula gets; see DESIGN "Compute time".
+        num_ops, tensor_size: what the roofline formula gets; see `roofline_ns`.
         duration: whole microseconds, for replay.
         flops, bytes: the true work, for totals; equal to `num_ops`, `tensor_size` unless the formula had to be steered.
     """
@@ -249,7 +249,7 @@ class Collective(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Send(Op):
-    """To the rank whose coordinate in `axis` is mine + `offset` (modulo the axis's size); see `Axis.offset`."""
+    """A message to the rank whose coordinate in `axis` is mine + `offset` (modulo its size); see `Axis.offset`."""
 
     axis: str
     offset: int
@@ -259,7 +259,7 @@ class Send(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receive(Op):
-    """From the rank whose coordinate in `axis` is mine + `offset` (modulo the axis's size); see `Axis.offset`."""
+    """A message from the rank whose coordinate in `axis` is mine + `offset` (modulo its size); see `Axis.offset`."""
 
     axis: str
     offset: int
@@ -269,14 +269,14 @@ class Receive(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load(Op):
-    """From the remote memory."""
+    """Brings bytes from the remote memory."""
 
     bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store(Op):
-    """To the remote memory."""
+    """Takes bytes to the remote memory."""
 
     bytes: int
 
@@ -293,6 +293,10 @@ class Box:
     """A set of ranks: for each axis of the Job the coordinates allowed, None = all."""
 
     coordinates: tuple[tuple[int, ...] | None, ...]
+
+    def holds(self, point: Sequence[int]) -> bool:
+        """Whether a rank is in it, given by its coordinates on the Job's axes."""
+        return all(allowed is None or at in allowed for at, allowed in zip(point, self.coordinates, strict=True))
 
 
 @dataclass(frozen=True)
@@ -322,7 +326,7 @@ class Job:
     classes: tuple[RankClass, ...]
 
     def axis(self, name: str) -> Axis:
-        """By name; `rank` is the whole rank number."""
+        """The axis of a name; `rank` is the whole rank number."""
         return self._by_name[name]
 
     @cached_property
@@ -330,7 +334,7 @@ class Job:
         return {axis.name: axis for axis in (*self.axes, Axis("rank", 1, self.machine.npus))}
 
     def ranks(self, members: RankClass) -> Iterator[int]:
-        """Those of a class, box by box, ascending in each."""
+        """The ranks of a class, box by box, ascending in each."""
         outermost_first = self.axes[::-1]
         for box in members.boxes:
             digits = [

@@ -8,7 +8,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from astrac.codes import CODES
-from astrac.estimate.text import brief, text
+from astrac.estimate.report import brief, text
 from astrac.figures import columns, duration, share, size
 from astrac.simulators.table import named
 from astrac.training.plan import Communicate, Computation, Remote, Transfer
@@ -58,7 +58,7 @@ def _overview(found: Sequence[Estimated]) -> str:
     for entry in found:
         values = entry.estimate
         assert values is not None
-        slowest = max(values.classes, key=lambda ranks: ranks.cycles, default=None)
+        slowest = values.slowest
         parts = (0, 0, 0) if slowest is None else (slowest.compute, slowest.communication, slowest.bubble)
         used = None if values.throughput is None else values.throughput.utilisation
         rows.append(
@@ -103,7 +103,7 @@ FIGURES = (
 
 def _figures(values: Estimate) -> dict[str, object]:
     found: dict[str, object] = {"cycles_max": values.cycles, "step_time_ns": values.cycles / values.steps}
-    slowest = max(values.classes, key=lambda ranks: ranks.cycles, default=None)
+    slowest = values.slowest
     if slowest is not None:
         found["compute_ns"] = slowest.compute
         found["exposed_communication_ns"] = slowest.communication

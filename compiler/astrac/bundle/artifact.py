@@ -24,20 +24,20 @@ class Artifact:
     Attributes:
         path: below the bundle's folder, with `/`; `{rank}` stands for the ranks.
         size: bytes of one file.
-        chunks: makes the bytes anew at each call, a piece at a time.
+        contents: makes the bytes anew at each call, a piece at a time.
         ranks: whose files hold these bytes, ascending; () for a file that is not of a rank.
         executable: is a script.
     """
 
     path: str
     size: int
-    chunks: Callable[[], Iterable[bytes]]
+    contents: Callable[[], Iterable[bytes]]
     ranks: tuple[int, ...] = ()
     executable: bool = False
 
     @property
     def paths(self) -> Iterator[str]:
-        """All the files."""
+        """The paths of all files that hold these bytes."""
         return paths(self.path, self.ranks)
 
 
@@ -82,8 +82,8 @@ def entries(bundle: Bundle) -> Iterator[Entry]:
     """The manifest's lines for a bundle, without writing it."""
     for artifact in bundle.artifacts:
         digest = sha256()
-        for chunk in artifact.chunks():
-            digest.update(chunk)
+        for piece in artifact.contents():
+            digest.update(piece)
         yield entry(artifact, digest.hexdigest())
 
 
@@ -105,7 +105,7 @@ def runs(ranks: Iterable[int]) -> str:
 
 
 def ranks_of(text: str) -> Iterator[int]:
-    """The inverse of `runs`."""
+    """The ranks that a text of `runs` names, ascending."""
     for run in text.split(","):
         first, _, last = run.partition("-")
         yield from range(int(first), int(last or first) + 1)

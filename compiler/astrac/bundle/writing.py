@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.bundle.artifact import MANIFEST, entry, json_text
-from astrac.bundle.exchange import exchange
 from astrac.bundle.manifest import listed_files, read_manifest
+from astrac.bundle.swap import swap
 from astrac.diagnostics import Diagnosed, Result, diagnostic
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def write(
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Folders:
     """The three names, and the folder as the user wrote it, for messages."""
 
     shown: str
@@ -65,7 +65,7 @@ class _Place:
     old: Path
 
 
-def _place(folder: str | Path) -> _Place:
+def _place(folder: str | Path) -> _Folders:
     real = Path(os.path.realpath(folder))
     here = Path.cwd()
     if real == here or real in here.parents:
@@ -78,11 +78,11 @@ def _place(folder: str | Path) -> _Place:
             )
         )
     new, old = (real.with_name(f".{real.name}.astrac-{word}") for word in ("new", "old"))
-    return _Place(str(folder), real, new, old)
+    return _Folders(str(folder), real, new, old)
 
 
 @contextmanager
-def _locked(place: _Place) -> Iterator[None]:
+def _locked(place: _Folders) -> Iterator[None]:
     """Builds into folders of one parent write one after another."""
     place.folder.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(place.folder.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -94,7 +94,7 @@ def _locked(place: _Place) -> Iterator[None]:
         os.close(handle)
 
 
-def _write(bundle: Bundle, place: _Place, *, copy: bool, progress: Callable[[int], None]) -> None:
+def _write(bundle: Bundle, place: _Folders, *, copy: bool, progress: Callable[[int], None]) -> None:
     _repair(place)
     kept = _kept(place, bundle)
     try:
@@ -107,12 +107,12 @@ def _write(bundle: Bundle, place: _Place, *, copy: bool, progress: Callable[[int
         raise
     if place.folder.exists():
         shutil.copymode(place.folder, place.new)
-    exchange(place.new, place.folder, place.old)
+    swap(place.new, place.folder, place.old)
     _clear(place.new, place.folder)
     _clear(place.old, place.folder)
 
 
-def _repair(place: _Place) -> None:
+def _repair(place: _Folders) -> None:
     """Finish or undo what an interrupted build left."""
     for leftover in (place.new, place.old):
         # It stopped before the last rename: what has a manifest is whole, and the new one comes first.
@@ -153,7 +153,7 @@ class _Kept:
     folders: tuple[str, ...]
 
 
-def _kept(place: _Place, bundle: Bundle) -> _Kept:
+def _kept(place: _Folders, bundle: Bundle) -> _Kept:
     """What must survive the build; AS713 or AS712 when the folder cannot be ours."""
     if not os.path.lexists(place.folder):
         return _Kept((), ())
@@ -179,7 +179,7 @@ def _kept(place: _Place, bundle: Bundle) -> _Kept:
     return kept
 
 
-def _refuse_clashes(place: _Place, bundle: Bundle, kept: _Kept) -> None:
+def _refuse_clashes(place: _Folders, bundle: Bundle, kept: _Kept) -> None:
     """AS712 where the user's file or folder stands in the place of a new file, or a file in that of a new folder."""
     if not kept.files and not kept.folders:
         return
@@ -197,7 +197,7 @@ def _refuse_clashes(place: _Place, bundle: Bundle, kept: _Kept) -> None:
                 )
 
 
-def _carry(place: _Place, kept: _Kept) -> None:
+def _carry(place: _Folders, kept: _Kept) -> None:
     """Give the user's files a second name in the new bundle; `_clear` moves those that can have none."""
     for path in sorted(_parents(kept.files) | _parents(kept.folders) | set(kept.folders)):
         if not (place.new / path).is_dir():
@@ -212,7 +212,7 @@ def _write_artifact(top: Path, artifact: Artifact, *, copy: bool, progress: Call
     first, *others = artifact.paths
     mode = 0o777 if artifact.executable else 0o666
     (top / first).parent.mkdir(parents=True, exist_ok=True)
-    digest = _write_file(top / first, artifact.chunks(), mode)
+    digest = _write_file(top / first, artifact.contents(), mode)
     linked = not copy
     for path in others:
         if linked:
@@ -221,17 +221,17 @@ def _write_artifact(top: Path, artifact: Artifact, *, copy: bool, progress: Call
                 continue
             except OSError:  # no links on this file system, or no more to this file
                 linked = False
-        _write_file(top / path, artifact.chunks(), mode)
+        _write_file(top / path, artifact.contents(), mode)
     progress(artifact.size)
     return entry(artifact, digest, linked=linked)
 
 
-def _write_file(path: Path, chunks: Iterable[bytes], mode: int) -> str:
+def _write_file(path: Path, pieces: Iterable[bytes], mode: int) -> str:
     digest = sha256()
     with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-        for chunk in chunks:
-            digest.update(chunk)
-            file.write(chunk)
+        for piece in pieces:
+            digest.update(piece)
+            file.write(piece)
     return digest.hexdigest()
 
 

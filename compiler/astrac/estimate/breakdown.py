@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 _COMPUTE, _COMMUNICATION, _MEMORY, _HOST = range(4)
 
 
-def breakdown(job: Job, played: RankResult, plan: Plan | None) -> ClassOfRanks:
+def breakdown(job: Job, ranks: RankResult, plan: Plan | None) -> ClassOfRanks:
     """The share of compute, exposed communication, memory, host work and waiting in a class's cycles."""
-    ops = job.programs[played.program].ops
+    ops = job.programs[ranks.program].ops
     intervals = [
         (start, end, kind)
-        for op, (start, end) in zip(ops, played.spans, strict=True)
+        for op, (start, end) in zip(ops, ranks.spans, strict=True)
         if (kind := _kind(op)) is not None and end > start
     ]
     shares = _shares(intervals)
-    name = f"program {played.program}" if plan is None else plan.programs[played.program].name
+    name = f"program {ranks.program}" if plan is None else plan.programs[ranks.program].name
     return ClassOfRanks(
         name=name,
-        ranks=played.ranks,
-        rank=played.rank,
-        cycles=played.cycles,
+        ranks=ranks.ranks,
+        rank=ranks.rank,
+        cycles=ranks.cycles,
         compute=shares[_COMPUTE],
         communication=shares[_COMMUNICATION],
         memory=shares[_MEMORY],
         host=shares[_HOST],
-        bubble=played.cycles - sum(shares),
+        bubble=ranks.cycles - sum(shares),
     )
 
 

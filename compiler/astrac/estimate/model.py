@@ -135,6 +135,11 @@ class Estimate:
         """Why there are no figures, for people; None when there are."""
         return None if self.failure is None else self.failure.reason
 
+    @property
+    def slowest(self) -> ClassOfRanks | None:
+        """The class of the rank that finishes last; None when the run fails."""
+        return max(self.classes, key=lambda entry: entry.cycles, default=None)
+
     def as_json(self) -> dict[str, Any]:
         """As `schemas/artifacts/estimate.schema.json` describes it. No number is NaN or infinite."""
         memory = self.memory
@@ -161,7 +166,7 @@ class Estimate:
             "step_time": Quantity(Fraction(self.cycles, self.steps * 10**9), dimension("s")),
             "cycles": Quantity(Fraction(self.cycles)),
         }
-        slowest = max(self.classes, key=lambda entry: entry.cycles, default=None)
+        slowest = self.slowest
         for name in ("compute", "communication", "memory_time", "bubble"):
             value = 0 if slowest is None else getattr(slowest, name.removesuffix("_time"))
             found[name] = Quantity(Fraction(value, 10**9), dimension("s"))

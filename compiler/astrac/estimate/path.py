@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from astrac.training.plan import Plan, Step
 
 
-def critical_path(job: Job, playback: SimulationResult, plan: Plan | None) -> tuple[Segment, ...]:
+def critical_path(job: Job, result: SimulationResult, plan: Plan | None) -> tuple[Segment, ...]:
     """The path's nodes, summed by what they are, longest first; their times add up to the cycles.
 
     Each node is reached from the one that ended last among those it depends on and those that held its slot: time in
@@ -25,11 +25,11 @@ def critical_path(job: Job, playback: SimulationResult, plan: Plan | None) -> tu
     """
 
     @cache
-    def lane_of(index: int) -> _Lane:
-        return _Lane(job, playback.classes[index], plan)
+    def timeline_of(index: int) -> _Timeline:
+        return _Timeline(job, result.classes[index], plan)
 
-    slowest = max(range(len(playback.classes)), key=lambda index: playback.classes[index].cycles)
-    lane, rank, now = lane_of(slowest), playback.classes[slowest].rank, playback.cycles
+    slowest = max(range(len(result.classes)), key=lambda index: result.classes[index].cycles)
+    timeline, rank, now = timeline_of(slowest), result.classes[slowest].rank, result.cycles
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
 
     def add(what: str, until: int) -> int:
@@ -39,33 +39,33 @@ def critical_path(job: Job, playback: SimulationResult, plan: Plan | None) -> tu
             sums[what][1] += 1
         return min(now, until)
 
-    here = lane.last()
-    for _ in range(sum(len(job.programs[each.program].ops) for each in playback.classes) + 1):
+    here = timeline.last()
+    for _ in range(sum(len(job.programs[each.program].ops) for each in result.classes) + 1):
         if here is None or now <= 0:
             break
-        start, end = lane.spans[here]
+        start, end = timeline.spans[here]
         now = add("waiting", end)
-        op = lane.ops[here]
-        sender = _sender(job, playback, lane_of, op, rank, now) if isinstance(op, Receive) else None
+        op = timeline.ops[here]
+        sender = _sender(job, result, timeline_of, op, rank, now) if isinstance(op, Receive) else None
         if sender is not None:
-            lane, rank, here = sender
-            op, start = lane.ops[here], lane.spans[here][0]
-        now = add(lane.what(here), start)
-        here = lane.before(here, now)
+            timeline, rank, here = sender
+            op, start = timeline.ops[here], timeline.spans[here][0]
+        now = add(timeline.what(here), start)
+        here = timeline.before(here, now)
     add("waiting", 0)
     found = [Segment(what, time, count) for what, (time, count) in sums.items()]
     return tuple(sorted(found, key=lambda segment: (-segment.time, segment.what)))
 
 
-class _Lane:
+class _Timeline:
     """The nodes of one class of ranks, in time."""
 
-    def __init__(self, job: Job, played: RankResult, plan: Plan | None) -> None:
-        self.ops: Sequence[Op] = job.programs[played.program].ops
-        self.spans = played.spans
-        self._steps: Sequence[Step] = () if plan is None else plan.programs[played.program].in_order_of_nodes()
+    def __init__(self, job: Job, ranks: RankResult, plan: Plan | None) -> None:
+        self.ops: Sequence[Op] = job.programs[ranks.program].ops
+        self.spans = ranks.spans
+        self._steps: Sequence[Step] = () if plan is None else plan.programs[ranks.program].in_order_of_nodes()
         self._index_of = {op.id: index for index, op in enumerate(self.ops)}
-        self._slots = _slots(self.ops, played.spans)
+        self._slots = _slots(self.ops, ranks.spans)
         self.sends: dict[tuple[str, int], list[int]] = defaultdict(list)
         for index, op in enumerate(self.ops):
             if isinstance(op, Send):
@@ -85,30 +85,27 @@ class _Lane:
         return max(ended, key=lambda at: self.spans[at][1], default=None)
 
     def what(self, here: int) -> str:
-        """A node in words."""
+        """What a node is, for the table of the critical path."""
         step = self._steps[here] if self._steps else None
         return _what(self.ops[here], "" if step is None else step.phase.value, "" if step is None else step.axis)
 
 
 def _sender(
-    job: Job, playback: SimulationResult, lane_of: Callable[[int], _Lane], op: Receive, rank: int, now: int
-) -> tuple[_Lane, int, int] | None:
+    job: Job, result: SimulationResult, timeline_of: Callable[[int], _Timeline], op: Receive, rank: int, now: int
+) -> tuple[_Timeline, int, int] | None:
     """Lane, rank and node of the send whose arrival ended a receive; None when the receive did not wait for it."""
     peer = job.axis(op.axis).peer(rank, op.offset)
-    index = next((at for at, played in enumerate(playback.classes) if _holds(job, played, peer)), None)
+    index = next((at for at, ranks in enumerate(result.classes) if _holds(job, ranks, peer)), None)
     if index is None:
         return None
-    lane = lane_of(index)
-    sends = [at for at in lane.sends.get((op.axis, op.tag), ()) if lane.spans[at][1] == now]
-    return (lane, peer, sends[0]) if sends else None
+    timeline = timeline_of(index)
+    sends = [at for at in timeline.sends.get((op.axis, op.tag), ()) if timeline.spans[at][1] == now]
+    return (timeline, peer, sends[0]) if sends else None
 
 
-def _holds(job: Job, played: RankResult, rank: int) -> bool:
+def _holds(job: Job, ranks: RankResult, rank: int) -> bool:
     point = [axis.coordinate(rank) for axis in job.axes]
-    return any(
-        all(allowed is None or at in allowed for at, allowed in zip(point, box.coordinates, strict=True))
-        for box in played.boxes
-    )
+    return any(box.holds(point) for box in ranks.boxes)
 
 
 def _slots(ops: Sequence[Op], spans: tuple[tuple[int, int], ...]) -> dict[int, int]:

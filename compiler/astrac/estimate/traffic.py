@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from astrac.training.plan import Plan
 
 
-def traffic(job: Job, played: RankResult, plan: Plan | None) -> tuple[AxisTraffic, ...]:
+def traffic(job: Job, ranks: RankResult, plan: Plan | None) -> tuple[AxisTraffic, ...]:
     """Sums over the nodes of one rank, largest first."""
-    ops = job.programs[played.program].ops
-    steps = () if plan is None else plan.programs[played.program].in_order_of_nodes()
+    ops = job.programs[ranks.program].ops
+    steps = () if plan is None else plan.programs[ranks.program].in_order_of_nodes()
     sums: dict[tuple[str, str, tuple[str, ...]], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     walls: dict[tuple[Kind, int, Group], int] = {}
-    for index, (op, (start, end)) in enumerate(zip(ops, played.spans, strict=True)):
+    for index, (op, (start, end)) in enumerate(zip(ops, ranks.spans, strict=True)):
         if isinstance(op, Compute | Receive):
             continue
         axis = steps[index].axis if steps else ""
@@ -125,14 +125,14 @@ def _rate(dimension: Dimension) -> float:
     return bytes_per_ns(dimension.bandwidth) * lanes
 
 
-def layers(job: Job, played: RankResult, plan: Plan | None) -> tuple[LayerTime, ...]:
+def layers(job: Job, ranks: RankResult, plan: Plan | None) -> tuple[LayerTime, ...]:
     """Time by layer, in the order of the trace; () without a Plan."""
     if plan is None:
         return ()
-    ops = job.programs[played.program].ops
-    steps = plan.programs[played.program].in_order_of_nodes()
+    ops = job.programs[ranks.program].ops
+    steps = plan.programs[ranks.program].in_order_of_nodes()
     sums: dict[str, dict[str, int]] = {}
-    for op, step, (start, end) in zip(ops, steps, played.spans, strict=True):
+    for op, step, (start, end) in zip(ops, steps, ranks.spans, strict=True):
         entry = sums.setdefault(
             step.layer, dict.fromkeys(("forward", "backward", "optimizer", "communication", "bytes"), 0)
         )

@@ -164,10 +164,10 @@ class Plan:
     micro_batches: int
 
     def axis(self, name: str) -> Axis | None:
-        """By name; None when there is none or its degree is 1."""
+        """The axis of a name; None when there is none or its degree is 1."""
         return next((axis for axis in self.axes if axis.name == name), None)
 
     def degree(self, name: str) -> int:
-        """Of an axis, 1 when there is none."""
+        """The degree of an axis, 1 when there is none."""
         axis = self.axis(name)
         return 1 if axis is None else axis.size

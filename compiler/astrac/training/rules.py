@@ -269,7 +269,7 @@ def _pool(spec: Spec) -> Iterator[Finding]:
 
 
 def _stragglers(spec: Spec) -> Iterator[Finding]:
-    """Ranks that exist."""
+    """AS526 for stragglers that do not exist."""
     slow, total = spec.hardware.slow, npus(spec.topology)
     for index, rank in enumerate(() if slow is None else slow.ranks):
         if rank >= total:

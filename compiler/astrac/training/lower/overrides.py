@@ -117,7 +117,7 @@ def _spread(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def _spread_of(layer: Layer, inputs: Sequence[_Spread], *, gathers: bool) -> _Spread:
-    """Of a layer's output."""
+    """How much of a layer's output a rank has."""
     if layer.role is Role.COLUMN:
         return _Spread.WHOLE if gathers else _Spread.FEATURES
     if layer.role is not Role.OTHER or not inputs or _Spread.WHOLE in inputs:

@@ -58,7 +58,7 @@ class Reducer:
     weights: int
 
     def shard(self, elements: int) -> int:
-        """Elements of one shard."""
+        """Elements of one shard, rounded up."""
         return -(-elements // self.ranks)
 
     def gradients(self, elements: int) -> tuple[Communicate, ...]:

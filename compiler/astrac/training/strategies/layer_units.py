@@ -28,7 +28,7 @@ class LayerUnit:
 
     @property
     def indices(self) -> range:
-        """Of its layers."""
+        """The positions of its layers in the model."""
         return range(self.first, self.last + 1)
 
 

@@ -53,7 +53,7 @@ def axis_blocks(spec: Spec) -> Iterator[tuple[str, AxisBlock]]:
 
 
 def npus(topology: Topology) -> int:
-    """The number of ranks."""
+    """The number of ranks: the product of the dimensions."""
     return prod(dimension.size for dimension in topology.dimensions)
 
 

@@ -76,8 +76,7 @@ def boxes(program: StageProgram, plan: Plan) -> tuple[Box, ...]:
 
 def _without(box: Box, point: tuple[int, ...], plan: Plan) -> list[Box]:
     """A box without one of its points, as disjoint boxes; the box itself when the point lies outside."""
-    inside = all(allowed is None or here in allowed for allowed, here in zip(box.coordinates, point, strict=True))
-    if not inside:
+    if not box.holds(point):
         return [box]
     pieces = []
     fixed: list[tuple[int, ...] | None] = list(box.coordinates)

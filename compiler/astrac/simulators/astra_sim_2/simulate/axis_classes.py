@@ -158,11 +158,7 @@ class AxisClasses(RankClasses):
         """See `RankClasses`."""
         found = []
         for key in product(*(cut.cells for cut in self._cuts)):
-            program = next(
-                program
-                for program, box in self._boxes
-                if all(allowed is None or at in allowed for at, allowed in zip(key, box.coordinates, strict=True))
-            )
+            program = next(program for program, box in self._boxes if box.holds(key))
             found.append(Representative(key, program, self._rank(key)))
         return sorted(found, key=lambda each: each.rank)
 

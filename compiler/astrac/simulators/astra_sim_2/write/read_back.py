@@ -66,7 +66,7 @@ def _read_traces(
     for program, rank in first.items():
         artifact = of_rank[rank]
         decoder = Decoder(job.machine, listed)  # one each: what it remembers is as large as the trace
-        trace = _accepted(artifact.path, decoder.trace(b"".join(artifact.chunks()), rank, Source(artifact.path)))
+        trace = _accepted(artifact.path, decoder.trace(b"".join(artifact.contents()), rank, Source(artifact.path)))
         found = trace.program.ops
         meant = job.programs[program].ops
         if len(found) != len(meant):

@@ -95,11 +95,11 @@ def artifacts(job: Job, numbering: groups.Numbering, path: str) -> Iterator[Arti
             path=path,
             ranks=tuple(sorted(ranks)),
             size=templates[program].size(values),
-            chunks=partial(_chunks, templates[program], values),
+            contents=partial(_contents, templates[program], values),
         )
 
 
-def _chunks(template: _Template, values: _Values) -> Iterator[bytes]:
+def _contents(template: _Template, values: _Values) -> Iterator[bytes]:
     """Makes the bytes of one trace when it is asked: only one is in memory at a time."""
     yield b"".join(template.pieces(values))
 

@@ -42,7 +42,7 @@ def brief(estimate: Estimate) -> list[str]:
     if estimate.fails is not None:
         return [f"{'step time':<12}{estimate.fails}"]
     lines = [f"{'step time':<12}{duration(estimate.cycles / estimate.steps)}, {estimate.cycles:,} cycles of 1 ns"]
-    slowest = max(estimate.classes, key=lambda entry: entry.cycles, default=None)
+    slowest = estimate.slowest
     if slowest is not None:
         names = (
             ("compute", "compute"),

@@ -15,19 +15,19 @@ _RENAME_EXCHANGE = 2
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
-def exchange(new: Path, folder: Path, old: Path) -> None:
+def swap(new: Path, folder: Path, old: Path) -> None:
     """Put `new` where `folder` is, in one step where the system can.
 
     Afterwards what was in `folder` is at `new`, or at `old` where it took two renames, or nowhere if there was none.
     """
     if not folder.exists():
         new.rename(folder)
-    elif not _swap(new, folder):
+    elif not _exchanged(new, folder):
         folder.rename(old)
         new.rename(folder)
 
 
-def _swap(new: Path, folder: Path) -> bool:
+def _exchanged(new: Path, folder: Path) -> bool:
     """Whether the system has, and the file system supports, renameat2 with RENAME_EXCHANGE (Linux 3.15)."""
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if renameat2 is None:
