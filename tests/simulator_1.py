@@ -4,15 +4,13 @@ import csv
 import json
 from pathlib import Path
 
-from astrac.simulators.astra_sim_1 import (
-    apply_options,
-    check,
-    check_network,
-    read_network,
-    read_system,
-    read_workload,
-)
+from astrac.simulators.astra_sim_1.check import check
+from astrac.simulators.astra_sim_1.check_files import check_network
 from astrac.simulators.astra_sim_1.job import TextJob
+from astrac.simulators.astra_sim_1.options import apply_options
+from astrac.simulators.astra_sim_1.read_network import read_network
+from astrac.simulators.astra_sim_1.read_system import read_system
+from astrac.simulators.astra_sim_1.read_workload import read_workload
 from astrac.source import Source
 
 FOLDER = Path(__file__).parent / "simulator_v1"

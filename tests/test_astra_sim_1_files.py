@@ -11,19 +11,8 @@ from jsonschema import Draft202012Validator
 from astrac import resources
 from astrac.codes import CODES
 from astrac.job import IMPLEMENTED, Dimension, Kind, Machine
-from astrac.simulators.astra_sim_1 import (
-    check_derived,
-    check_network,
-    derive_network,
-    derive_system,
-    read_network,
-    read_system,
-    read_workload,
-    render,
-    render_network,
-    render_system,
-    render_workload,
-)
+from astrac.simulators.astra_sim_1.check import check_derived
+from astrac.simulators.astra_sim_1.check_files import check_network
 from astrac.simulators.astra_sim_1.job import (
     Extras,
     LayerRow,
@@ -35,7 +24,12 @@ from astrac.simulators.astra_sim_1.job import (
     TextWorkload,
     Work,
 )
-from astrac.simulators.astra_sim_1.simulate import play
+from astrac.simulators.astra_sim_1.lower import derive_network, derive_system
+from astrac.simulators.astra_sim_1.read_network import read_network
+from astrac.simulators.astra_sim_1.read_system import read_system
+from astrac.simulators.astra_sim_1.read_workload import read_workload
+from astrac.simulators.astra_sim_1.simulate import simulate
+from astrac.simulators.astra_sim_1.write import render, render_network, render_system, render_workload
 from astrac.source import Source
 from simulator_1 import BAD, GOLDEN, INPUTS, bad_texts, examine, golden_texts
 
@@ -85,7 +79,7 @@ def test_bad_input(entry):
         return
     assert entry["release"] == entry["default"]
     assert entry["release"][0] == 0
-    played = play(job)
+    played = simulate(job)
     assert played.unknown or played.cycles == entry["release"][1]
 
 

@@ -7,7 +7,7 @@ import pytest
 from astrac import spec as blocks
 from astrac.simulators.astra_sim_1 import can_say as sayable
 from astrac.simulators.astra_sim_1.can_say import SAYABLE, STEPS, Sayable, can_say
-from astrac.simulators.astra_sim_1.translate import translate
+from astrac.simulators.astra_sim_1.lower import lower
 from astrac.training.plan import Communicate, Computation, Phase, Remote, Transfer
 from lowered import compiled, files, parallelism, planned, spec, topology
 
@@ -185,13 +185,5 @@ def test_a_step_of_no_layer_is_refused():
     plan = plan_of(data="")
     program = plan.programs[0]
     steps = (replace(program.steps[0], layer="a..b"), *program.steps[1:])
-    machine = planned(
-        spec(
-            topology=topology(8),
-            model=MODEL,
-            parallelism=parallelism(data=""),
-            training="training { global_batch: 8, precision: bf16 }",
-        )
-    ).job.machine
-    result = translate(replace(plan, programs=(replace(program, steps=steps),)), machine, lambda _: None)
+    result = lower(replace(plan, programs=(replace(program, steps=steps),)), lambda _: None)
     assert [found.message for found in result.diagnostics] == ["ASTRA-sim 1.0 has no layer for `a..b`"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from astrac.job import IMPLEMENTED, Kind
-from astrac.simulators.astra_sim_1 import check, read_network, read_system, read_workload
+from astrac.simulators.astra_sim_1.check import check
 from astrac.simulators.astra_sim_1.job import (
     LayerRow,
     Policy,
@@ -18,7 +18,10 @@ from astrac.simulators.astra_sim_1.job import (
     TextWorkload,
     Work,
 )
-from astrac.simulators.astra_sim_1.simulate import play
+from astrac.simulators.astra_sim_1.read_network import read_network
+from astrac.simulators.astra_sim_1.read_system import read_system
+from astrac.simulators.astra_sim_1.read_workload import read_workload
+from astrac.simulators.astra_sim_1.simulate import simulate
 from astrac.source import Source
 from simulator_1 import GOLDEN, INPUTS, MEASURED, examine, golden_texts
 
@@ -34,7 +37,7 @@ def job_of(workload, system, network, **options):
 @pytest.mark.parametrize("row", PLAYED, ids=lambda row: row["id"])
 def test_golden(row):
     scales = {key: float(row[key]) for key in ("compute_scale", "comm_scale")}
-    played = play(job_of(*golden_texts(row), passes=int(row["passes"]), **scales))
+    played = simulate(job_of(*golden_texts(row), passes=int(row["passes"]), **scales))
     if row["status"] != "ok":
         assert played.cycles is None
         assert "overtakes" in played.fails
@@ -49,7 +52,7 @@ def test_golden(row):
 def test_measured(case):
     """Random jobs of all features at once; None: the simulator ends without a result."""
     options = {key: case[key] for key in ("passes", "compute_scale", "comm_scale", "queues")}
-    played = play(job_of(case["workload"], case["system"], json.dumps(case["network"]), **options))
+    played = simulate(job_of(case["workload"], case["system"], json.dumps(case["network"]), **options))
     assert played.cycles == case["cycles"]
     assert (played.fails is None) == (case["cycles"] is not None)
 
@@ -65,23 +68,23 @@ def all_reduce(size, npus, word="ring", block="Ring", links=2, splits=1, **syste
 
 def test_a_ring_in_closed_form():
     # 15 endpoint delays, 14 messages of 100 bytes over links of 2 bytes a ns: 100 + 50 ns; the update.
-    assert play(all_reduce(800, 8)).cycles == 15 * 10 + 14 * 150 + 1
+    assert simulate(all_reduce(800, 8)).cycles == 15 * 10 + 14 * 150 + 1
 
 
 def test_a_large_message_is_reduced_in_memory():
     # 1,000,000 bytes a message: 500,000 + 100 ns, and 7 reductions of 3 x int(10^6 / 500,000) ns.
-    assert play(all_reduce(8_000_000, 8)).cycles == 15 * 10 + 14 * 500_100 + 7 * 6 + 1
+    assert simulate(all_reduce(8_000_000, 8)).cycles == 15 * 10 + 14 * 500_100 + 7 * 6 + 1
 
 
 def test_halving_doubling_loses_the_last_bits_of_an_odd_size():
     # 7 bytes on 4 NPUs: 3 bytes at distance 1, 1 at distance 2, then 0 back over both; 1 link of 1 byte a ns.
     job = all_reduce(7, 4, "halvingDoubling", block="Switch", links=1)
-    assert play(job).cycles == 5 * 10 + 203 + 201 + 200 + 200 + 1
+    assert simulate(job).cycles == 5 * 10 + 203 + 201 + 200 + 200 + 1
 
 
 def test_cost_does_not_follow_ranks():
     """A ring of 2^20 NPUs has no list of that length on its way."""
-    played = play(all_reduce(2**40, 2**20, splits=2**10))
+    played = simulate(all_reduce(2**40, 2**20, splits=2**10))
     assert len(played.collectives) == 1
     assert played.cycles == 2**10 * ((2**21 - 1) * 10 + 2 * (2**20 - 1) * (100 + 512)) + 1
 
@@ -94,13 +97,13 @@ def test_what_is_not_modelled_is_refused():
         replace(job, system=replace(job.system, shared_bus=SharedBus(1, 1, 1, 0.01))),
         replace(all_reduce(2**40, 8), system=replace(job.system, splits=2**30)),
     ):
-        played = play(other)
+        played = simulate(other)
         assert played.cycles is None
         assert played.unknown or played.fails
 
 
 def test_zero_passes_take_no_time():
-    assert play(replace(all_reduce(800, 8), passes=0)).cycles == 0
+    assert simulate(replace(all_reduce(800, 8), passes=0)).cycles == 0
 
 
 def test_every_golden_policy_and_system_is_played():
@@ -111,8 +114,8 @@ def test_every_golden_policy_and_system_is_played():
 def test_a_collective_without_bytes_hangs_only_where_it_is_awaited():
     base = INPUTS["system"]["ring1_lifo.txt"], json.dumps(INPUTS["network"]["ring4.json"])
     text = "DATA\n1\na -1 100 NONE 0 100 NONE 0 100 ALLREDUCE 0 10\n"
-    assert play(job_of(text, *base, passes=1)).cycles == 202
-    assert "0 bytes" in play(job_of(text, *base, passes=2)).fails
+    assert simulate(job_of(text, *base, passes=1)).cycles == 202
+    assert "0 bytes" in simulate(job_of(text, *base, passes=2)).fails
     assert examine(text, *base, passes=1)[0] is not None
     assert [found.code for found in examine(text, *base, passes=2)[1]] == ["AS748"]
 
@@ -125,6 +128,6 @@ def test_a_machine_beyond_all_measure_is_played_or_refused_at_once(word, block):
     system = replace(
         job.system, algorithms=dict.fromkeys(IMPLEMENTED, (word,) if word.startswith("one") else (word, word))
     )
-    played = play(replace(job, system=system))
+    played = simulate(replace(job, system=system))
     assert played.cycles or played.unknown or played.fails
     check(replace(job, system=system))

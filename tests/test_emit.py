@@ -224,8 +224,8 @@ def test_run_takes_a_relative_simulator_and_wants_one(tmp_path):
 
 def test_the_script_for_1_0_looks_for_its_last_line(tmp_path):
     from astrac.job import Kind
-    from astrac.simulators.astra_sim_1 import derive_network, derive_system
     from astrac.simulators.astra_sim_1.job import LayerRow, Policy, TextJob, TextWorkload, Work
+    from astrac.simulators.astra_sim_1.lower import derive_network, derive_system
 
     machine = jobs.machine(("Ring", 4))
     row = LayerRow("a", Work(100), Work(100), Work(100, Kind.ALL_REDUCE, 4096))

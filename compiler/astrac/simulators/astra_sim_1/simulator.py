@@ -64,32 +64,31 @@ def fix(kind: str, source: Source, _beside: Callable[[], Mapping[str, Sequence[P
 
 
 def can_say(plan: Plan, near: Callable[[str], Span]) -> tuple[Diagnostic, ...]:
-    """AS716 for everything in a plan that 1.0 has no words for."""
+    """AS710 for everything in a plan that 1.0 has no words for."""
     from astrac.simulators.astra_sim_1.can_say import can_say as unsaid
 
     return unsaid(plan, near)
 
 
 def lower(plan: Plan, near: Callable[[str], Span]) -> Result[TextJob]:
-    """The text job of a plan, checked; AS716 where 1.0 cannot say it."""
+    """The text job of a plan, checked; AS710 where 1.0 cannot say it."""
     from astrac.simulators.astra_sim_1.check import check_derived
-    from astrac.simulators.astra_sim_1.translate import translate
-    from astrac.simulators.astra_sim_2.lower.machine import machine_of
+    from astrac.simulators.astra_sim_1.lower import lower as make
 
-    made = translate(plan, machine_of(plan.spec), near)
+    made = make(plan, near)
     return made if made.value is None else Result(made.value, (*made.diagnostics, *check_derived(made.value)))
 
 
 def write(job: TextJob, cycles: int | None) -> tuple[Artifact, ...]:
     """network.json, system.txt, workload.txt, run.sh; `cycles` is what the script expects."""
-    from astrac.simulators.astra_sim_1.artifacts import artifacts
+    from astrac.simulators.astra_sim_1.write import artifacts
 
     return artifacts(job, cycles)
 
 
 def command(job: TextJob) -> tuple[str, ...]:
     """The simulator's arguments, relative to the folder of its files."""
-    from astrac.simulators.astra_sim_1.artifacts import command as arguments
+    from astrac.simulators.astra_sim_1.write import command as arguments
 
     return arguments(job)
 
@@ -154,16 +153,16 @@ def judge(job: TextJob) -> tuple[Diagnostic, ...]:
 def simulate(job: TextJob, _backend: str | None) -> SimulationResult:
     """What 1.0 will report; all of its ranks run alike. Exposed is its own: total less compute."""
     from astrac.job import Axis, Box
-    from astrac.simulators.astra_sim_1.simulate import play
+    from astrac.simulators.astra_sim_1.simulate import simulate as run
     from astrac.simulators.results import Failure, Outcome, RankResult, SimulationResult
 
-    played, npus = play(job), job.network.npus
+    ran, npus = run(job), job.network.npus
     axes = (Axis("rank", 1, npus),)
-    if played.cycles is None:
-        outcome = Outcome.UNKNOWN if played.fails is None else Outcome.ABORT
-        failure = Failure(outcome, played.fails or played.unknown or "no result")
+    if ran.cycles is None:
+        outcome = Outcome.UNKNOWN if ran.fails is None else Outcome.ABORT
+        failure = Failure(outcome, ran.fails or ran.unknown or "no result")
         return SimulationResult(axes, failure=failure, steps=job.passes)
-    ranks = RankResult(0, (Box((None,)),), npus, 0, played.cycles, played.compute)
+    ranks = RankResult(0, (Box((None,)),), npus, 0, ran.cycles, ran.compute)
     return SimulationResult(axes, (ranks,), steps=job.passes)
 
 

@@ -1,17 +1,53 @@
-"""TextJob -> the texts of its three files."""
+"""TextJob -> the files of a 1.0 bundle."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
+from astrac.bundle import text_artifact
+from astrac.simulators import templates
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import DLRMS, TRANSFORMERS, WORDS, Policy
-from astrac.simulators.templates import render as render_template
 
 if TYPE_CHECKING:
+    from astrac.bundle import Artifact
     from astrac.job import Kind
     from astrac.simulators.astra_sim_1.job import TextJob, TextNetwork, TextSystem, TextWorkload
+
+
+_DEFAULTS = {"--compute-scale": 1, "--comm-scale": 1, "--injection-scale": 1, "--num-queues-per-dim": 1}
+"""Left out when they say nothing new."""
+
+
+def artifacts(job: TextJob, cycles: int | None) -> tuple[Artifact, ...]:
+    """The artifacts network.json, system.txt, workload.txt and run.sh, which expects `cycles`."""
+    script = templates.render("astra_sim_1", "run.sh", arguments=command(job), cycles=cycles)
+    return (
+        *(text_artifact(name, text) for name, text in render(job).items()),
+        text_artifact("run.sh", script, executable=True),
+    )
+
+
+def command(job: TextJob) -> tuple[str, ...]:
+    """The simulator's arguments, relative to the folder; `results` is made by the script and must end in a slash."""
+    options: dict[str, object] = {
+        "--network-configuration": keys.NETWORK,
+        "--system-configuration": keys.SYSTEM,
+        "--workload-configuration": keys.WORKLOAD,
+        "--path": "results/",
+        "--run-name": "astrac",
+        "--num-passes": job.passes,
+        "--total-stat-rows": 1,
+        "--stat-row": 0,
+        "--compute-scale": job.compute_scale,
+        "--comm-scale": job.comm_scale,
+        "--injection-scale": job.injection_scale,
+        "--num-queues-per-dim": job.queues,
+    }
+    if job.rendezvous:
+        options["--rendezvous-protocol"] = "true"
+    return tuple(f"{option}={value}" for option, value in options.items() if _DEFAULTS.get(option) != value)
 
 
 def render(job: TextJob) -> dict[str, str]:
@@ -37,12 +73,14 @@ def render_network(network: TextNetwork) -> str:
 def render_system(system: TextSystem) -> str:
     """The text of system.txt; defaults are written out."""
     implementations = [(key, system.words(kind)) for kind, key in keys.IMPLEMENTATION_KEYS.items()]
-    return render_template("astra_sim_1", "system.txt", system=system, implementations=implementations)
+    return templates.render("astra_sim_1", "system.txt", system=system, implementations=implementations)
 
 
 def render_workload(workload: TextWorkload) -> str:
     """The text of workload.txt."""
-    return render_template("astra_sim_1", "workload.txt", workload=workload, head=" ".join(_head(workload)), word=_word)
+    return templates.render(
+        "astra_sim_1", "workload.txt", workload=workload, head=" ".join(_head(workload)), word=_word
+    )
 
 
 def _head(workload: TextWorkload) -> tuple[str, ...]:

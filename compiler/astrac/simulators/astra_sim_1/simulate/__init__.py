@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TextPlayback:
+class TextResult:
     """What the simulator reports; `cycles` is None when it reports nothing, or something that we cannot tell.
 
     Attributes:
@@ -52,16 +52,16 @@ class TextPlayback:
         return None if self.cycles is None else self.cycles - self.compute
 
 
-def play(job: TextJob) -> TextPlayback:
+def simulate(job: TextJob) -> TextResult:
     """Total, compute and exposed cycles of a job."""
     try:
         engine = Engine(job)
         cycles = engine.run()
     except SimulationError as error:
         if error.fault in {Fault.UNKNOWN, Fault.BOOST}:
-            return TextPlayback(None, unknown=error.reason)
-        return TextPlayback(None, fails=error.reason)
-    return TextPlayback(cycles, engine.compute, tuple(engine.passes), tuple(engine.issued))
+            return TextResult(None, unknown=error.reason)
+        return TextResult(None, fails=error.reason)
+    return TextResult(cycles, engine.compute, tuple(engine.passes), tuple(engine.issued))
 
 
-__all__ = ["Fault", "Issued", "SimulationError", "Surveyed", "TextPlayback", "play", "survey"]
+__all__ = ["Fault", "Issued", "SimulationError", "Surveyed", "TextResult", "simulate", "survey"]

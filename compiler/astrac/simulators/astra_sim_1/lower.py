@@ -2,6 +2,10 @@
 
 1.0 knows layers, not traces: a row computes and communicates forward, for the input gradient and for the weight
 gradient, once a pass, over dimensions that the policy fixes for all rows (docs/simulators/astra-sim-1.md, section 1).
+
+One message gets `link-bandwidth x k`, where k counts the links that the block lends it (both directions of a Ring). So
+that it gets the same bytes per ns as in 2.x, the link is the dimension's bandwidth over k, and links are chosen such
+that k is 1, or 2 on a Ring: the product is then exact in doubles.
 """
 
 from __future__ import annotations
@@ -10,9 +14,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Result, diagnostic
+from astrac.job import IMPLEMENTED
 from astrac.simulators.astra_sim_1.can_say import HINT, can_say
-from astrac.simulators.astra_sim_1.derive import derive_network, derive_system
-from astrac.simulators.astra_sim_1.job import LayerRow, Policy, TextJob, TextWorkload, Work
+from astrac.simulators.astra_sim_1.job import (
+    LayerRow,
+    Policy,
+    TextDimension,
+    TextJob,
+    TextNetwork,
+    TextSystem,
+    TextWorkload,
+    Work,
+)
+from astrac.simulators.astra_sim_2.lower.machine import machine_of
+from astrac.simulators.blocks import BY_NAME
 from astrac.training.plan import Communicate, Computation, Phase
 from astrac.training.strategies.layer_units import is_matrix, units
 from astrac.training.strategies.placement import bounds
@@ -20,30 +35,55 @@ from astrac.training.strategies.placement import bounds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from astrac.job import Kind, Machine
+    from astrac.job import Dimension, Kind, Machine
     from astrac.simulators.astra_sim_1.can_say import Near
     from astrac.training.plan import Plan, Step
 
 
-def translate(plan: Plan, machine: Machine, at: Near) -> Result[TextJob]:
+def lower(plan: Plan, near: Near) -> Result[TextJob]:
     """The text job of a plan; times in cycles of 1 ns, steps as passes.
 
     Args:
-        plan: lowered.
-        machine: of its Job.
-        at: the place of a JSON pointer of the Document.
+        plan: the lowered training step.
+        near: the place of a JSON pointer of the spec's document.
 
     Returns:
         AS710 with what no policy can say, at the block that says it.
     """
-    unsaid = can_say(plan, at)
+    unsaid = can_say(plan, near)
     if unsaid:
         return Result(None, unsaid)
     try:
-        workload, passes = _micro(plan) if plan.spec.model.collective is not None else _training(plan, at)
+        workload, passes = _micro(plan) if plan.spec.model.collective is not None else _training(plan, near)
     except Diagnosed as found:
         return Result(None, (found.diagnostic,))
+    machine = machine_of(plan.spec)
     return Result(TextJob(derive_network(machine), derive_system(machine), workload, passes))
+
+
+def derive_network(machine: Machine) -> TextNetwork:
+    """The dimensions, without memory, NIC or router cost: 2.x has none."""
+    return TextNetwork(tuple(_dimension(dimension) for dimension in machine.dimensions))
+
+
+def _dimension(dimension: Dimension) -> TextDimension:
+    # A lone NPU has no neighbours: FullyConnected would divide by its 0 links.
+    block = BY_NAME["Switch" if dimension.size == 1 else dimension.block]
+    bandwidth = dimension.bandwidth / block.lanes
+    return TextDimension(block.name, dimension.size, block.links(dimension.size), bandwidth, dimension.latency)
+
+
+def derive_system(machine: Machine) -> TextSystem:
+    """The same knobs; a kind without words in 2.x takes the all-reduce's, since 1.0 wants all four."""
+    default = machine.algorithms.get(IMPLEMENTED[0]) or ("ring",) * len(machine.dimensions)
+    return TextSystem(
+        scheduling=machine.scheduling,
+        algorithms={kind: machine.algorithms.get(kind, default) for kind in IMPLEMENTED},
+        optimization=machine.optimization,
+        splits=machine.splits,
+        endpoint_delay=10 if machine.endpoint_delay is None else machine.endpoint_delay,
+        active_chunks=machine.active_chunks,
+    )
 
 
 def _micro(plan: Plan) -> tuple[TextWorkload, int]:
@@ -55,13 +95,13 @@ def _micro(plan: Plan) -> tuple[TextWorkload, int]:
     return TextWorkload(Policy.MICRO, (row,)), len(steps)
 
 
-def _training(plan: Plan, at: Near) -> tuple[TextWorkload, int]:
+def _training(plan: Plan, near: Near) -> tuple[TextWorkload, int]:
     training = plan.spec.training
     assert training is not None
-    policy = _policy(plan, at)
+    policy = _policy(plan, near)
     rows = _rows(plan, apart=policy is not Policy.DATA)
     steps = [step for step in plan.programs[0].steps if step.iteration == 0]
-    _fill(steps, rows, at, updates=policy is Policy.DATA)
+    _fill(steps, rows, near, updates=policy is Policy.DATA)
     if policy is Policy.DATA:
         # It never runs the input gradient of the first row: that of an activation behind the first matrix.
         first = next(iter(rows.values()))
@@ -75,7 +115,7 @@ def _training(plan: Plan, at: Near) -> tuple[TextWorkload, int]:
     return TextWorkload(policy, tuple(layers)), training.steps
 
 
-def _policy(plan: Plan, at: Near) -> Policy:
+def _policy(plan: Plan, near: Near) -> Policy:
     """The policy whose dimensions are those of the tensor and data axes."""
     tensor, data = plan.axis("tensor"), plan.axis("data")
     if tensor is None:
@@ -88,7 +128,7 @@ def _policy(plan: Plan, at: Near) -> Policy:
     if data.stride == 1 and data.size == first:
         return Policy.HYBRID_MODEL_DATA
     message = "ASTRA-sim 1.0's hybrid policies give one axis the first dimension and the other all the rest"
-    raise Diagnosed(diagnostic("AS710", message, at("/parallelism")))
+    raise Diagnosed(diagnostic("AS710", message, near("/parallelism")))
 
 
 @dataclass(eq=False)
@@ -139,7 +179,7 @@ _COLUMNS = {
 }
 
 
-def _fill(steps: Sequence[Step], rows: dict[str, _Row], at: Near, *, updates: bool) -> None:
+def _fill(steps: Sequence[Step], rows: dict[str, _Row], near: Near, *, updates: bool) -> None:
     """Adds every step to the row and the column that it belongs to; a bucket goes to the last of its units.
 
     Raises:
@@ -150,7 +190,7 @@ def _fill(steps: Sequence[Step], rows: dict[str, _Row], at: Near, *, updates: bo
         while name not in rows:  # a bucket, `first..last`
             name = name.partition("..")[2]
             if not name:
-                raise _unsaid(f"ASTRA-sim 1.0 has no layer for `{step.layer}`", at)
+                raise _unsaid(f"ASTRA-sim 1.0 has no layer for `{step.layer}`", near)
         row = rows[name]
         if step.phase is Phase.OPTIMIZER:
             if updates and isinstance(action, Computation):
@@ -163,9 +203,9 @@ def _fill(steps: Sequence[Step], rows: dict[str, _Row], at: Near, *, updates: bo
             kind, size = row.sent.get(column, (action.kind, 0))
             if kind is not action.kind:
                 words = " and ".join(sorted(word.name.lower() for word in (kind, action.kind)))
-                raise _unsaid(f"ASTRA-sim 1.0 has one collective a column, `{row.name}` needs {words}", at)
+                raise _unsaid(f"ASTRA-sim 1.0 has one collective a column, `{row.name}` needs {words}", near)
             row.sent[column] = (kind, size + action.bytes)
 
 
-def _unsaid(message: str, at: Near) -> Diagnosed:
-    return Diagnosed(diagnostic("AS710", message, at("/parallelism"), hints=(HINT,)))
+def _unsaid(message: str, near: Near) -> Diagnosed:
+    return Diagnosed(diagnostic("AS710", message, near("/parallelism"), hints=(HINT,)))
