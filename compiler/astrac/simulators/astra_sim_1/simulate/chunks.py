@@ -69,7 +69,6 @@ class Planner:
     phases: Phases
     queues: int = 1
     _next_queue: dict[int, int] = field(default_factory=dict)
-    _trees: dict[tuple[Kind, int], int] = field(default_factory=dict)
     _rotation: int = 0
     _plans: dict[tuple[Kind, tuple[bool, ...], int], tuple[Phase, ...]] = field(default_factory=dict)
 
@@ -101,8 +100,7 @@ class Planner:
 
     def plan(self, kind: Kind, involved: tuple[bool, ...], size: int) -> tuple[Phase, ...]:
         """The phases of one chunk of `size` bytes; equal chunks have equal ones where nothing takes turns."""
-        trees = any(logical.algorithm.name == TREE for row in self.dimensions.values() for logical in row)
-        if trees or self.queues > 1 or self.system.inter == "roundRobin":
+        if self.queues > 1 or self.system.inter == "roundRobin":
             return self._plan(kind, involved, size)
         key = (kind, involved, size)
         if key not in self._plans:
@@ -115,7 +113,7 @@ class Planner:
             # A tree is an all-reduce whatever it stands for, also to the rules of the queues.
             step = Kind.ALL_REDUCE if logical.algorithm.name == TREE else task
             after = size_after(step, logical, size)
-            duration = self.phases.duration(step, logical, size, mirrored=self._mirrored(kind, logical))
+            duration = self.phases.duration(step, logical, size)
             result.append(Phase(self._queue(logical.level), step, duration, max(size, after)))
             size = after
         return tuple(result)
@@ -125,14 +123,6 @@ class Planner:
         turn = self._next_queue.get(level, 0)
         self._next_queue[level] = (turn + 1) % self.queues
         return level * self.queues + turn
-
-    def _mirrored(self, kind: Kind, logical: LogicalDimension) -> bool:
-        """The trees of a dimension take turns, apart for each kind of collective."""
-        if logical.algorithm.name != TREE:
-            return False
-        turn = self._trees.get((kind, logical.level), 0)
-        self._trees[kind, logical.level] = turn + 1
-        return turn % 2 == 1
 
 
 def planner(job: TextJob, *, walk: bool = False) -> Planner:

@@ -104,22 +104,21 @@ class Phases:
     """
 
     endpoint: Endpoint
-    _known: dict[tuple[Kind, LogicalDimension, int, bool], Duration] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[Kind, LogicalDimension, int], Duration] = field(default_factory=dict, repr=False)
 
-    def duration(self, kind: Kind, logical: LogicalDimension, size: int, *, mirrored: bool = False) -> Duration:
-        """Of a phase that `size` bytes enter; `mirrored` is the second of the two trees of `doubleBinaryTree`."""
-        key = (kind, logical, size, mirrored)
+    def duration(self, kind: Kind, logical: LogicalDimension, size: int) -> Duration:
+        """Of a phase that `size` bytes enter."""
+        key = (kind, logical, size)
         if key not in self._known:
             if size >= INT_LIMIT:
                 raise SimulationError(
                     Fault.TOO_LARGE, f"a chunk of {size} bytes, 2^31 or more, enters a phase of {kind.name}"
                 )
-            self._known[key] = ALGORITHMS[logical.algorithm.name](kind, logical, size, self.endpoint, mirrored)
+            self._known[key] = ALGORITHMS[logical.algorithm.name](kind, logical, size, self.endpoint)
         return self._known[key]
 
 
-def _ring(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
-    del mirrored
+def _ring(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint) -> Duration:
     members = logical.size
     sends = {Kind.ALL_REDUCE: 2 * (members - 1), Kind.ALL_TO_ALL: members * (members - 1) // 2}.get(kind, members - 1)
     message = size if kind is Kind.ALL_GATHER else size // members
@@ -151,8 +150,7 @@ def _ring(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint, 
     return Duration(ns, _tail(endpoint.delay, reduction(sends), times[0]))
 
 
-def _direct(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
-    del mirrored
+def _direct(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint) -> Duration:
     members = logical.size
     others = members - 1
     window = others if logical.algorithm.window is None else min(logical.algorithm.window, others)
@@ -189,9 +187,8 @@ def _direct(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint
     return _exchanged(exchange, endpoint)
 
 
-def _halving_doubling(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint, mirrored: bool) -> Duration:
+def _halving_doubling(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint) -> Duration:
     """Partners differ in one bit of their index, so all members are alike, also in a flat or a split row."""
-    del mirrored
     if logical.size & (logical.size - 1):
         raise SimulationError(Fault.POWER_OF_TWO, f"halvingDoubling among {logical.size} NPUs, not a power of two")
     if kind is Kind.ALL_TO_ALL:
@@ -212,15 +209,13 @@ def _halving_doubling(kind: Kind, logical: LogicalDimension, size: int, endpoint
     return _in_step(endpoint, reductions, [logical.time(0, offset, message) for offset, message in sent])
 
 
-def _double_binary_tree(
-    kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint, mirrored: bool
-) -> Duration:
+def _double_binary_tree(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint) -> Duration:
     """Always an all-reduce, whatever it stands for: wrong, and what the simulator does."""
     del kind
     if logical.size & (logical.size - 1):
         raise SimulationError(Fault.POWER_OF_TWO, f"doubleBinaryTree among {logical.size} NPUs, not a power of two")
     endpoint.budget.look_at(logical.size)
-    ns, message = tree_time(logical, size, endpoint.delay, reduction_time(size), mirrored=mirrored)
+    ns, message = tree_time(logical, size, endpoint.delay, reduction_time(size))
     return Duration(ns, _tail(endpoint.delay, None, message))
 
 
@@ -249,7 +244,7 @@ def _exchanged(exchange: Exchange, endpoint: Endpoint) -> Duration:
     return Duration(*exchange_time(exchange))
 
 
-ALGORITHMS: dict[str, Callable[[Kind, LogicalDimension, int, Endpoint, bool], Duration]] = {
+ALGORITHMS: dict[str, Callable[[Kind, LogicalDimension, int, Endpoint], Duration]] = {
     "ring": _ring,
     "direct": _direct,
     "halvingDoubling": _halving_doubling,

@@ -8,17 +8,15 @@ if TYPE_CHECKING:
     from astrac.simulators.astra_sim_1.simulate.logical import LogicalDimension
 
 
-def tree_time(
-    logical: LogicalDimension, size: int, delay: int, reduction: int, *, mirrored: bool
-) -> tuple[float, float]:
+def tree_time(logical: LogicalDimension, size: int, delay: int, reduction: int) -> tuple[float, float]:
     """Ns until the last leaf of the tree has the result, and ns of the message that it waited for.
 
     The members in order are an in-order walk of a full binary tree below a root with one child: the root is the last
-    member, or the first in the mirrored tree. Whole chunks go up, reduced at every inner node when both children have
-    arrived, and down again; an arrival takes the endpoint delay, and a reduction at an inner node.
+    member. (Chunks take turns with the mirrored tree, whose distances are the same.) Whole chunks go up, reduced at
+    every inner node when both children have arrived, and down again; an arrival takes the endpoint delay, and a
+    reduction at an inner node.
     """
-    first = 1 if mirrored else 0
-    root = 0 if mirrored else logical.size - 1
+    root = logical.size - 1
     hop = delay + reduction
 
     def up(low: int, high: int) -> float:
@@ -38,8 +36,7 @@ def tree_time(
         messages = [logical.time(middle, top, size) for _, top in tops]
         return max(down(*part, start + hop + time, time) for (part, _), time in zip(tops, messages, strict=True))
 
-    low, high = first, first + logical.size - 1
-    top = (low + high) // 2
+    low, high, top = 0, root, root // 2
     reached = up(low, high) + logical.time(top, root, size) + hop
     message = logical.time(root, top, size)
     return down(low, high, reached + message, message)
