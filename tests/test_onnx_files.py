@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, SparseTensorProto, TensorProto, helper
 
 from astrac.models import table, zoo
 from astrac.models.onnx import read_model
@@ -70,6 +70,67 @@ def test_payloads_in_bodies_of_nodes_are_stepped_over():
     large = TensorProto(dims=[12000], data_type=TensorProto.FLOAT, raw_data=bytes(48000))
     data = model([value("x", 2, 12000)], [node("Constant", [], ["c"], value=large), node("Mul", ["x", "c"], ["y"])])
     assert len(skim(data)) < 200
+
+
+PAYLOADS = {
+    "float_data": [1.0] * 2000, "int32_data": [1] * 5000, "string_data": [b"abcd"] * 5000, "int64_data": [1] * 5000,
+    "raw_data": bytes(9000), "double_data": [1.0] * 2000, "uint64_data": [1] * 5000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_payloads_of_every_kind_are_stepped_over(name):
+    # Strings are stored one by one and stay; all other numbers go, wherever a tensor may stand.
+    long = TensorProto(name="w", dims=[9], data_type=TensorProto.FLOAT, **{name: PAYLOADS[name]})
+    inner = helper.make_graph([node("Constant", [], ["c"], value=long)], "g", [], [value("c", 9)], [long])
+    sparse = SparseTensorProto(values=long, indices=long, dims=[9])
+    kinds = {"value": long, "values": [long], "body": inner, "bodies": [inner], "sparse": sparse}
+    nodes = [node("Any", ["x"], [f"y{kind}"], **{kind: given}) for kind, given in kinds.items()]
+    function = helper.make_function("local", "F", ["a"], ["b"], [node("Any", ["a"], ["b"], value=long)], [])
+    data = model([value("x", 2)], nodes, [long], functions=[function], sparse_initializer=[sparse])
+    found = ModelProto.FromString(skim(data))
+    assert (len(skim(data)) < 1500) == (name != "string_data")
+    assert [list(item.dims) for item in found.graph.initializer] == [[9]]
+    assert [item.attribute[0].name for item in found.graph.node] == list(kinds)
+    assert found.graph.node[2].attribute[0].g.initializer[0].name == "w"
+
+
+def outside(location: str) -> TensorProto:
+    """A weight that lies in another file."""
+    tensor = weight("w", 4, 3)
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, words in (("offset", "0"), ("location", location), ("length", "48")):
+        tensor.external_data.add(key=key, value=words)
+    return tensor
+
+
+@pytest.mark.parametrize(
+    ("location", "told"), [("w.bin", True), ("there.bin", False), ("../w.bin", False), ("/w.bin", False)]
+)
+def test_weights_beside_the_file(tmp_path, location, told):
+    (tmp_path / "there.bin").touch()
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model([value("x", 2, 4)], [node("MatMul", ["x", "w"], ["y"], "fc")], [outside(location)]))
+    result = read_model("m", str(path))
+    assert (result.value.params, result.value.macs) == (12, 24)
+    message = f"the weights of `{path}` lie in `{location}`, which is not there; only shapes are needed"
+    assert [(item.code, item.message) for item in result.diagnostics] == [("AS834", message)] * told
+
+
+def test_a_version_that_onnx_does_not_know_yet():
+    result = read_model(
+        "m", model([value("x", 2, 4)], [node("MatMul", ["x", "w"], ["y"])], [weight("w", 4, 3)], opset=999)
+    )
+    (finding,) = result.diagnostics
+    assert (finding.code, "`m` uses opset 999" in finding.message) == ("AS833", True)
+
+
+@pytest.mark.parametrize(
+    ("op", "extent", "fits"), [("Relu", 2**63 - 1, True), ("Twice", 2**62 - 1, True), ("Twice", 2**62, False)]
+)
+def test_the_largest_tensor(op, extent, fits):
+    nodes = [node("Relu", ["x"], ["y"])] if op == "Relu" else [node("Concat", ["x", "x"], ["y"], axis=0)]
+    assert (read_model("m", model([value("x", extent)], nodes)).value is not None) == fits
 
 
 def field(number: int, length: int, body: bytes) -> bytes:

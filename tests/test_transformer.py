@@ -168,3 +168,54 @@ def test_the_digest_is_of_the_shape():
     assert one.digest.startswith("sha256:")
     assert one.digest == same.digest != other.digest
     assert (same.batch, same.tokens) == (4, 64)
+
+
+def test_flops_beside_the_products():
+    # 2 sequences of 64 tokens, 4 heads of 16 features, 2 of them with keys. 5 a score: scale, maximum, exponential,
+    # sum, quotient; 3 a rotated element of 64 query and 32 key features; a causal kernel scores half of the keys.
+    experts = {"count": 4, "active": 2, "hidden": 80, "capacity_factor": Fraction(5, 4), "every": 2}
+    size = {"layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2, "sequence": 64, "vocabulary": 100, "ffn": 96}
+    found = rows(read(2, **size, activation="geglu", norm="rms_norm", causal=True, experts=experts))
+    tokens, stream, slots = 128, 128 * 64, 320
+    assert {name: row.vector_flops for name, row in found.items() if row.block in (None, 0)} == {
+        "embedding": 0,
+        "block0.attention_norm": 4 * stream,
+        "block0.qkv": 0,
+        "block0.attention": 5 * 8 * 64 * 32 + 3 * tokens * (64 + 32),
+        "block0.projection": stream,
+        "block0.feed_forward_norm": 4 * stream,
+        "block0.up": 9 * tokens * 96,
+        "block0.down": stream,
+        "final_norm": 4 * stream,
+        "head": 5 * tokens * 100,
+    }
+    router, up, down, combine = (found[f"block1.{name}"] for name in ("router", "expert_up", "expert_down", "combine"))
+    flops = [row.vector_flops for row in (router, up, down, combine)]
+    assert flops == [5 * tokens * 4, 9 * slots * 80, 0, 2 * slots * 64 + stream]
+    assert combine.input_elements == slots * 64 + stream
+    assert router.kept_elements == router.kept_replicated == stream + tokens * 4
+    assert (up.kept_elements, up.kept_replicated, down.kept_elements) == (slots * (64 + 160), slots * 64, slots * 80)
+
+
+def test_biases_masks_and_learned_tables():
+    found = rows(read(2, **GPT, segments=2, pooler=True, norm_position="post"))
+    tokens, stream = 128, 128 * 256
+    assert {name: row.bias.shape for name, row in found.items() if row.bias and row.block in (None, 0)} == {
+        "embedding_norm": (256,), "block0.qkv": (768,), "block0.projection": (256,), "block0.attention_norm": (256,),
+        "block0.up": (1024,), "block0.down": (256,), "block0.feed_forward_norm": (256,), "pooler": (256,),
+    }  # fmt: skip
+    tables = [found[name] for name in ("embedding", "positions", "segments")]
+    assert [row.weight_reads for row in tables] == [stream, 64 * 256, 2 * 256]
+    assert [row.gathers for row in tables] == [False, False, True]
+    assert [row.vector_flops for row in tables] == [0, stream, stream]
+    assert found["embedding_norm"].vector_flops == 7 * stream
+    assert found["block0.up"].vector_flops == 8 * tokens * 1024
+    assert found["block0.projection"].kept_replicated == stream // 2  # a mask of a byte an element, counted in 16 bits
+    assert found["block0.down"].kept_elements == tokens * 1024 + stream // 2
+    assert (found["pooler"].macs, found["pooler"].kept_elements) == (2 * 256 * 256, 2 * 2 * 256)
+    assert (found["head"].loss_rows, found["head"].vector_flops) == (tokens, 5 * tokens * 1000)
+
+
+def test_a_mask_of_an_odd_number_of_bytes():
+    found = rows(read(layers=1, hidden=5, heads=1, sequence=3, vocabulary=7, positions="learned", max_positions=3))
+    assert found["embedding"].kept_elements == 8  # 15 bytes are 7.5 elements of 16 bits
