@@ -239,13 +239,9 @@ class _Binder:
 def _moves(old: Site, new: Site) -> bool:
     """Whether a Reshape with a fixed target sees another batch than the file's and puts it elsewhere."""
     first, second, target = old.shape(), new.shape(), new.either("shape", 1)
-    if (
-        first is None
-        or second is None
-        or target is None
-        or target != old.either("shape", 1)
-        or len(first) != len(second)
-    ):
+    if first is None or second is None or len(first) != len(second):
+        return False
+    if target is None or target != old.either("shape", 1):
         return False
     axis = next((index for index, (one, other) in enumerate(zip(first, second, strict=True)) if one != other), None)
     if axis is None or None in first:

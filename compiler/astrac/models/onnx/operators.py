@@ -199,14 +199,8 @@ OPERATORS: dict[str, Operator] = {
     **_rows("RMSNormalization SimplifiedLayerNormalization", _norm(4, biases=())),
     "SkipLayerNormalization": replace(_norm(8, arithmetic.skip_normalise, biases=(3, 4)), weights=(2,)),
     "SkipSimplifiedLayerNormalization": replace(_norm(5, arithmetic.skip_normalise, biases=(3,)), weights=(2,)),
-    "EmbedLayerNormalization": Operator(
-        arithmetic.embed_normalise,
-        weights=(2, 3, 4),
-        biases=(5, 6),
-        auxiliary=(7,),
-        flops=9,
-        keep=Keep.INPUTS,
-        table=True,
+    "EmbedLayerNormalization": replace(
+        _norm(9, arithmetic.embed_normalise, biases=(5, 6)), weights=(2, 3, 4), auxiliary=(7,), table=True
     ),
     **_unary(7, Keep.INPUTS, "LRN"),
     **_unary(5, Keep.INPUTS, "MeanVarianceNormalization"),

@@ -106,8 +106,8 @@ class Splicer:
         self.hints.update((scope[hint.name], hint) for hint in hints if hint.name in scope)
         try:
             nodes = ordered(nodes)
-        except Circle as circle:
-            raise self.error(f"`{shown(circle.node)}` depends on its own result") from None
+        except GraphCycle as cycle:
+            raise self.error(f"`{shown(cycle.node)}` depends on its own result") from None
         for node in nodes:
             self.emit(self.placed(node, scope, place), scope, place)
 
@@ -267,7 +267,7 @@ def _constant(node: Node) -> Constant:
     return Constant(name, (0,), "float32")
 
 
-class Circle(Exception):  # noqa: N818 - what a graph is, not an error of ours
+class GraphCycle(Exception):  # noqa: N818 - what a graph is, not an error of ours
     """Nodes that depend on each other; carries one of them."""
 
     def __init__(self, node: Node) -> None:
@@ -276,7 +276,7 @@ class Circle(Exception):  # noqa: N818 - what a graph is, not an error of ours
 
 
 def ordered(nodes: Sequence[Node]) -> Sequence[Node]:
-    """The nodes as they are where that is an order, else as near to it as can be. Raises `Circle`."""
+    """The nodes as they are where that is an order, else as near to it as can be. Raises `GraphCycle`."""
     maker = {output: index for index, node in enumerate(nodes) for output in node.outputs if output}
     if all(maker.get(name, -1) < index for index, node in enumerate(nodes) for name in reads(node)):
         return nodes
@@ -296,7 +296,7 @@ def ordered(nodes: Sequence[Node]) -> Sequence[Node]:
             if not waiting[reader]:
                 heappush(ready, reader)
     if len(order) < len(nodes):
-        raise Circle(next(node for node, count in zip(nodes, waiting, strict=True) if count))
+        raise GraphCycle(next(node for node, count in zip(nodes, waiting, strict=True) if count))
     return order
 
 

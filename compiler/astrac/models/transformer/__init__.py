@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 from astrac.models.model import Layer, Model, Role, Tensor
 from astrac.models.shape import contradictions, resolve
-from astrac.models.transformer.attention import attention
 from astrac.models.transformer.mixture import mixture
 from astrac.models.transformer.rows import ACTIVATIONS, SOFTMAX_FLOPS, TransformerBuilder
 
@@ -95,7 +94,7 @@ def _block(rows: TransformerBuilder, block: int, stream: int) -> int:
     before = shape.norm_position == "pre"
     source = rows.norm(f"{prefix}.attention_norm", stream, block) if before else stream
     qkv = rows.column(f"{prefix}.qkv", shape.query + 2 * shape.key, source, block)
-    context = attention(rows, f"{prefix}.attention", qkv, block)
+    context = rows.attention(f"{prefix}.attention", qkv, block)
     projected = rows.row(f"{prefix}.projection", shape.query, context, stream, block)
     source = rows.norm(f"{prefix}.{'feed_forward' if before else 'attention'}_norm", projected, block)
     stream = projected if before else source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from astrac.models.model import Layer, Role, Tensor
@@ -29,6 +30,9 @@ ACTIVATIONS: dict[str, Activation] = {
 
 NORM_FLOPS: dict[str, int] = {"layer_norm": 7, "rms_norm": 4}
 """An element: statistics, normalisation, scale and shift."""
+
+ROTARY_FLOPS = 3
+"""An element of a query or key: two products and a sum."""
 
 SOFTMAX_FLOPS = 5
 """A score: scale, maximum, exponential of the difference, sum, division."""
@@ -169,3 +173,31 @@ class TransformerBuilder:
                 input_replicated=self.stream,
             )
         )  # fmt: skip
+
+    def attention(self, name: str, qkv: int, block: int) -> int:
+        """Scores, softmax and context of all heads; a causal kernel computes half of the scores."""
+        shape, tokens = self.shape, self.tokens
+        heads = tokens // shape.sequence * shape.heads
+        half = shape.sequence // 2 if shape.causal else 0
+        scored, summed = half or shape.sequence, shape.sequence - half  # halves that add up to all keys
+        scores = (heads, shape.sequence, scored, shape.head_size)
+        context = (heads, shape.sequence, shape.head_size, summed)
+        width = shape.query + 2 * shape.key
+        square = heads * shape.sequence * shape.sequence
+        rotary = ROTARY_FLOPS * tokens * (shape.query + shape.key) if shape.positions == "rotary" else 0
+        return self.add(
+            Layer(
+                name,
+                "Attention",
+                macs=prod(scores) + prod(context),
+                matmuls=(scores, context),
+                vector_flops=SOFTMAX_FLOPS * heads * shape.sequence * scored + rotary,
+                input_elements=tokens * width,
+                output_elements=tokens * shape.query,
+                kept_elements=tokens * width + square + (square + mask(square) if shape.dropout else 0),
+                trainable=False,
+                inputs=(qkv,),
+                role=Role.ATTENTION,
+                block=block,
+            )
+        )
