@@ -67,6 +67,13 @@ def test_every_example(path, tmp_path):
     assert back.estimate.runs == found.runs
 
 
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_every_estimate_is_certain(path):
+    """No shipped spec, and no point of its sweep, is one whose figures may differ from the simulator's."""
+    for planned in variants(path):
+        assert (planned.name, planned.estimate.failure, planned.estimate.doubt) == (planned.name, None, None)
+
+
 def test_gigabytes_of_the_network_are_binary():
     """14 steps x (500 + 131072 / 53.687) = 41179.69, each cut off to whole ns, plus 15 endpoint delays of 10 ns."""
     one = cycles(system="chunks: 1", memory="1000000 GB/s").cycles

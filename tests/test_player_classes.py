@@ -147,3 +147,58 @@ def test_sixteen_thousand_ranks_are_one_class():
 def test_runs_are_as_long_as_can_be():
     found = simulate(alike(ALIGNED, STEPS[:1], CUBE, ((None, (1,), None), SLOW[:1])))
     assert found.runs() == (Run(0, 3, 5000, 0), Run(4, 7, 9000, 0), Run(8, 11, 5000, 0), Run(12, 15, 9000, 0))
+
+
+MIB = 1 << 20
+HOP = 20031
+"""ns of a message of 1 MiB over one hop of a ring: floor(500 + 2^20 / 53.687)."""
+
+
+def ring(ranks, words=("ring",), block="Ring", memory=None):
+    return Machine(
+        dimensions=(Dimension(block, ranks, 50.0, 500.0),),
+        algorithms={kind: words for kind in IMPLEMENTED},
+        splits=1,
+        memory=memory or RemoteMemory(),
+    )
+
+
+def test_a_straggler_among_1024_ranks():
+    """By hand: rank 0 comes last by far and finds all messages of the others, so its n steps take an endpoint each.
+
+    What it sends goes round: rank i waits for i hops more. Played message by message it would be too much.
+    """
+    ranks, late, endpoint = 1024, 30_000_000, 10
+    gather = reduce(1, AxisGroup(("data",), (), (True,)), 0, size=MIB, kind=Kind.ALL_GATHER)
+    axes = (Axis("data", 1, ranks),)
+    slow = (Compute(id=0, duration=late // 1000), gather)
+    found = simulate(alike(axes, (Compute(id=0, duration=1), gather), ring(ranks), (((0,),), slow)))
+    assert (found.failure, found.doubt) == (None, None)
+    assert by_rank(found, "cycles") == [late + rank * HOP + ranks * endpoint for rank in range(ranks)]
+
+
+SERVED = {
+    # word: the place of rank r among n that end an all-gather together and then ask a pool of memory
+    "ring": lambda rank, ranks: (rank + 1) % ranks,  # the last message comes from the rank before
+    "direct": lambda rank, ranks: (rank - 1) % ranks,  # rank 0 sends first, to its nearest neighbour first
+    "halvingDoubling": lambda rank, ranks: ranks - 1 - rank,  # partners change places at each bit
+}
+
+
+@pytest.mark.parametrize("ranks", [8, 1024])
+@pytest.mark.parametrize("word", SERVED)
+def test_the_order_at_a_pool_of_memory(word, ranks):
+    """Ranks that end a collective in one tick are served in the order of their last messages, one after the other."""
+    gather = reduce(0, AxisGroup(("data",), (), (True,)), size=4096, kind=Kind.ALL_GATHER)
+    load = Load(id=1, data=(0,), bytes=3000)
+    axes = (Axis("data", 1, ranks),)
+    box = ring(ranks, (word,), "Switch", RemoteMemory(MemoryType.POOL, 700, 30))
+    job = alike(axes, (gather, load), box)
+    alone = simulate(alike(axes, (gather,), box)).cycles
+    found = simulate(job)
+    assert (found.failure, found.doubt) == (None, None)
+    assert by_rank(found, "cycles") == [alone + (SERVED[word](rank, ranks) + 1) * 800 for rank in range(ranks)]
+    if ranks == 8:
+        every = RankSimulation(job)
+        every.run()
+        assert [state.finish for state in every.ranks] == by_rank(found, "cycles")
