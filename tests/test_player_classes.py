@@ -157,7 +157,7 @@ HOP = 20031
 def ring(ranks, words=("ring",), block="Ring", memory=None):
     return Machine(
         dimensions=(Dimension(block, ranks, 50.0, 500.0),),
-        algorithms={kind: words for kind in IMPLEMENTED},
+        algorithms=dict.fromkeys(IMPLEMENTED, words),
         splits=1,
         memory=memory or RemoteMemory(),
     )

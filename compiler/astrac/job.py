@@ -15,7 +15,7 @@ from math import inf, prod
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 NETWORK_GB = 1 << 30
 """Bytes in the "GB" of a network's bandwidth; memories count in 1e9 (docs/simulators/astra-sim-2.md, section 2)."""
@@ -293,6 +293,11 @@ class Box:
     """A set of ranks: for each axis of the Job the coordinates allowed, None = all."""
 
     coordinates: tuple[tuple[int, ...] | None, ...]
+
+    @classmethod
+    def of(cls, axes: Iterable[Axis], rank: int) -> Box:
+        """One rank, by the axes of its Job."""
+        return cls(tuple((axis.coordinate(rank),) for axis in axes))
 
     def holds(self, point: Sequence[int]) -> bool:
         """Whether a rank is in it, given by its coordinates on the Job's axes."""

@@ -65,7 +65,7 @@ def boxes(program: StageProgram, plan: Plan) -> tuple[Box, ...]:
     """The ranks of a program: its stage, without the stragglers that have a program of their own."""
     stage = next((index for index, axis in enumerate(plan.axes) if axis.name == "pipeline"), None)
     if program.slow:
-        return tuple(Box(tuple((axis.coordinate(rank),) for axis in plan.axes)) for rank in program.slow)
+        return tuple(Box.of(plan.axes, rank) for rank in program.slow)
     slow = [rank for other in plan.programs if other.stage == program.stage for rank in other.slow]
     boxes = [Box(tuple((program.stage,) if index == stage else None for index in range(len(plan.axes))))]
     for rank in slow:

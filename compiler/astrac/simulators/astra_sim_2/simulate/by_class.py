@@ -14,13 +14,14 @@ from astrac.simulators.astra_sim_2.simulate.issue import DependencyGraph
 from astrac.simulators.astra_sim_2.simulate.network import Broken
 from astrac.simulators.astra_sim_2.simulate.simulation import Simulation, names
 from astrac.simulators.astra_sim_2.simulate.states import RankClassState
-from astrac.simulators.results import Outcome, RankResult
+from astrac.simulators.results import Outcome
 
 if TYPE_CHECKING:
     from astrac.job import Box, Job
     from astrac.simulators.astra_sim_2.simulate.costs import Cost
     from astrac.simulators.astra_sim_2.simulate.network import Network
     from astrac.simulators.astra_sim_2.simulate.rank_classes import Origin, RankClasses
+    from astrac.simulators.results import RankResult
 
 
 class Part(Protocol):
@@ -98,21 +99,10 @@ class ClassSimulation(Simulation[RankClassState]):
     def results(self, *, trace: bool) -> tuple[RankResult, ...]:
         """The classes of ranks, after a run, with the times of their nodes if asked."""
         found = []
-        for state in self.states.values():
+        for state in sorted(self.states.values(), key=lambda state: state.rank):
             boxes = self.classes.boxes(state.key)
-            assert state.finish is not None
-            found.append(
-                RankResult(
-                    state.program,
-                    boxes,
-                    sum(map(self._size, boxes)),
-                    state.rank,
-                    state.finish,
-                    state.device,
-                    state.spans if trace else (),
-                )
-            )
-        return tuple(sorted(found, key=lambda result: result.rank))
+            found.append(self.result(state, boxes, sum(map(self._size, boxes)), trace=trace))
+        return tuple(found)
 
     def _size(self, box: Box) -> int:
         axes = zip(self.job.axes, box.coordinates, strict=True)

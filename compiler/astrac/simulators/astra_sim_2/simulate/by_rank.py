@@ -21,7 +21,7 @@ from astrac.simulators.astra_sim_2.simulate.remote_memory import RemoteMemory
 from astrac.simulators.astra_sim_2.simulate.simulation import TAGS, Simulation, names
 from astrac.simulators.astra_sim_2.simulate.states import RankState
 from astrac.simulators.astra_sim_2.simulate.streams import Station
-from astrac.simulators.results import Outcome, RankResult
+from astrac.simulators.results import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
     from astrac.simulators.astra_sim_2.simulate.messages import Wires
     from astrac.simulators.astra_sim_2.simulate.phases import Course
+    from astrac.simulators.results import RankResult
 
 
 class RankSimulation(Simulation[RankState]):
@@ -86,21 +87,12 @@ class RankSimulation(Simulation[RankState]):
 
     def results(self, *, trace: bool) -> tuple[RankResult, ...]:
         """One class a Program and a pair of figures, after a run, with the times of a rank's nodes if asked."""
-        found: dict[tuple[int, int, int], list[RankState]] = defaultdict(list)
+        found: dict[tuple[int, int | None, int], list[RankState]] = defaultdict(list)
         for state in self.ranks:
-            assert state.finish is not None
             found[state.program, state.finish, state.device].append(state)
         return tuple(
-            RankResult(
-                program,
-                tuple(Box(tuple((axis.coordinate(state.rank),) for axis in self.job.axes)) for state in states),
-                len(states),
-                states[0].rank,
-                cycles,
-                device,
-                states[0].spans if trace else (),
-            )
-            for (program, cycles, device), states in found.items()
+            self.result(alike[0], tuple(Box.of(self.job.axes, state.rank) for state in alike), len(alike), trace=trace)
+            for alike in found.values()
         )
 
     def _collective(self, state: RankState, number: int, op: Collective) -> None:

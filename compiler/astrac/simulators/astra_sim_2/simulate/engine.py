@@ -149,20 +149,9 @@ def collective_time(
     if group is None:
         group = AxisGroup(tuple(axis.name for axis in axes), (), (True,) * len(axes))
     programs = (Program((Collective(id=0, kind=kind, bytes=size, group=group),)), Program((Compute(id=0, duration=1),)))
-    inside = range(stride) if isinstance(group, AxisGroup) else group.members
-    everyone = Box((None,) * len(axes))
-    if isinstance(group, AxisGroup):
-        classes: tuple[RankClass, ...] = (RankClass(0, (everyone,)),)
-    else:
-        classes = tuple(
-            RankClass(
-                program,
-                tuple(
-                    Box(tuple((axis.coordinate(rank),) for axis in axes))
-                    for rank in range(stride)
-                    if (rank not in inside) == bool(program)
-                ),
-            )
-            for program in range(2)
-        )
+    boxes = [[Box((None,) * len(axes))], []]
+    if not isinstance(group, AxisGroup):
+        sides = [(rank not in group.members, Box.of(axes, rank)) for rank in range(stride)]
+        boxes = [[box for outside, box in sides if outside == side] for side in (False, True)]
+    classes = tuple(RankClass(number, tuple(found)) for number, found in enumerate(boxes) if found)
     return simulate(Job("collective", machine, tuple(axes), programs, classes))

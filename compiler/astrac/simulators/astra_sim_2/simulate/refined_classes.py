@@ -179,11 +179,7 @@ class RefinedClasses(RankClasses):
 
     def boxes(self, key: int) -> tuple[Box, ...]:
         """See `RankClasses`."""
-        return tuple(
-            Box(tuple((axis.coordinate(rank),) for axis in self._job.axes))
-            for rank, color in enumerate(self._colors)
-            if color == key
-        )
+        return tuple(Box.of(self._job.axes, rank) for rank, color in enumerate(self._colors) if color == key)
 
 
 class _Groups:

@@ -12,11 +12,12 @@ from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
 from astrac.simulators.astra_sim_2.simulate.network import Broken
 from astrac.simulators.astra_sim_2.simulate.prices import SKIPPED, on_device
 from astrac.simulators.astra_sim_2.simulate.states import RankState
+from astrac.simulators.results import RankResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from astrac.job import Job, Op
+    from astrac.job import Box, Job, Op
     from astrac.simulators.astra_sim_2.simulate.costs import Cost
     from astrac.simulators.astra_sim_2.simulate.network import Network
 
@@ -79,6 +80,12 @@ class Simulation(Generic[State]):
             if on_device(self.job.machine, op):
                 state.device += time
             self.clock.after_own(state.owner, time, self.end, state, (number, self.clock.now))
+
+    def result(self, some: State, boxes: tuple[Box, ...], ranks: int, *, trace: bool) -> RankResult:
+        """What ranks with the same figures have done, after a run, with the times of a rank's nodes if asked."""
+        assert some.finish is not None
+        spans = some.spans if trace else ()
+        return RankResult(some.program, boxes, ranks, some.rank, some.finish, some.device, spans)
 
     def end(self, state: State, event: tuple[int, int]) -> None:
         """Node `event[0]` has ended; the simulator registered that at tick `event[1]`."""
