@@ -74,3 +74,15 @@ def test_any_text_that_parses_can_be_formatted(text):
     if result.value is not None and not result.diagnostics:
         once = formatted(result.value)
         assert formatted_text(once) == once
+
+
+def test_a_comment_straight_behind_a_bracket_is_not_in_it():
+    assert formatted_text("a { on: [x, y]# c\n}\n") == "a {\n  on: [x, y]  # c\n}\n"
+    assert formatted_text("a { on: [x, y # c\n] }\n") == "a {\n  on: [\n    x, y  # c\n  ]\n}\n"
+
+
+@pytest.mark.parametrize("letters, flat", [(112, True), (113, False)])
+def test_a_line_has_at_most_120_columns(letters, flat):
+    """`x: [` and `]` take five columns, and `a, ` takes three."""
+    text = formatted_text(f"x: [a, {'b' * letters}]\n")
+    assert (text.count("\n") == 1) == flat

@@ -186,6 +186,8 @@ def test_latin_1_names_the_byte_and_the_line():
     (error,) = findings("# a\n# größe\n".encode("latin-1"))
     assert error.code == "AS102"
     assert "0xf6 on line 2" in error.message
+    (error,) = findings(b"\n\xe9\n")
+    assert "0xe9 on line 2" in error.message
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only\n# comments", "\ufeff", " \t\n,"])

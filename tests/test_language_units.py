@@ -1,5 +1,7 @@
 """Units and exact arithmetic."""
 
+import sys
+from dataclasses import is_dataclass
 from fractions import Fraction
 
 import pytest
@@ -181,3 +183,81 @@ def test_a_new_unit_is_one_row(monkeypatch):
         ]
         == 8_000_000
     )
+
+
+@pytest.mark.parametrize(
+    "dimension, words, examples",
+    [
+        (Dimension(), "a plain number", ()),
+        (Dimension(bytes=1), "a size (B)", ("GB",)),
+        (Dimension(seconds=1), "a time (s)", ("ns",)),
+        (Dimension(operations=1), "an amount of work (FLOP)", ("PFLOP",)),
+        (Dimension(bytes=1, seconds=-1), "a bandwidth (B/s)", ("GB/s", "Gbps")),
+        (Dimension(operations=1, seconds=-1), "a compute rate (FLOP/s)", ("PFLOPS",)),
+        (Dimension(seconds=-1), "a frequency (Hz)", ("GHz",)),
+        (Dimension(bytes=2, seconds=1), "a quantity in B^2·s", ()),
+        (Dimension(bytes=-1, operations=1), "a quantity in FLOP/B", ()),
+        (Dimension(bytes=-1, seconds=-2), "a quantity in 1/B·s^2", ()),
+    ],
+)
+def test_dimensions_in_words_and_the_units_that_may_have_been_meant(dimension, words, examples):
+    assert units.describe(dimension) == words
+    assert units.examples(dimension) == examples
+
+
+@pytest.mark.parametrize(
+    "digits, fits",
+    [
+        ("1e300", True),
+        ("1.0000001e300", False),
+        ("1e-300", True),
+        ("9e-301", False),
+        ("0", True),
+        ("1e0999", False),
+        ("1e1000", False),
+        ("0." + "0" * 297 + "1", True),
+        ("0" * 399 + "1", True),
+        ("0" * 400 + "1", False),  # a number of more than 400 letters
+        ("1e+0000000001", True),  # zeros before an exponent say nothing
+    ],
+)
+def test_bounds_of_numbers(digits, fits):
+    assert (units.number(digits) is not None) == fits
+
+
+def test_bounds_of_precision():
+    assert units.bounded(Fraction(2**4095 + 1, 2**4095))
+    assert not units.bounded(Fraction(2**4096 + 1, 2**4096))
+    assert units.bounded(-(Fraction(10) ** 300))
+    assert not units.bounded(-(Fraction(10) ** 300) - 1)
+
+
+@pytest.mark.parametrize(
+    "number, shown",
+    [
+        (Fraction(123_456_789_012_345), "123456789012345"),
+        (Fraction(1_234_567_890_123_456), "~1.23457e+15"),
+        (Fraction(-1, 8), "-0.125"),
+        (Fraction(1, 500), "0.002"),
+        (Fraction(7, 25), "0.28"),
+        (Fraction(1, 3), "~0.333333"),
+        (Fraction(40), "40"),
+    ],
+)
+def test_decimals_for_people(number, shown):
+    assert units.decimal(number) == shown
+
+
+def test_what_passes_share_cannot_be_changed():
+    """Every dataclass of the language and of what lies below it is frozen, but for what a pass builds up for itself."""
+    own = {"Token", "_Row", "_Body"}
+    modules = [name for name in sys.modules if name.startswith(("astrac.language", "astrac.units", "astrac.source"))]
+    modules += ["astrac.diagnostics", "astrac.codes", "astrac.spec"]
+    classes = {
+        kind
+        for name in modules
+        for kind in vars(sys.modules[name]).values()
+        if is_dataclass(kind) and isinstance(kind, type) and kind.__module__ == name
+    }
+    assert {"Quantity", "Span", "Source", "Document", "Diagnostic", "Draft", "Spec"} <= {it.__name__ for it in classes}
+    assert {it.__name__ for it in classes if not it.__dataclass_params__.frozen} <= own

@@ -1,0 +1,219 @@
+"""What the command line writes where: reports, colours, the progress bar, wrong use, and streams that break."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from astrac import cli
+from astrac.api import references
+from astrac.cli import shared, specs
+from astrac.diagnostics import diagnostic
+from astrac.source import Source
+
+ROOT = Path(__file__).parents[1]
+RING = str(ROOT / "specs" / "resnet50_ring.astra")
+SPAN = Source("a.astra", "x: 1\n").span(0, 1)
+ERROR, WARNING = diagnostic("AS201", "unknown name `x`", SPAN), diagnostic("AS801", "odd", SPAN)
+PLAIN = "error[AS201]: unknown name `x`\n --> a.astra:1:1\n  |\n1 | x: 1\n  | ^\n"
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        try:
+            status = cli.main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            status = stop.code
+        return status, *capsys.readouterr()
+
+    return call
+
+
+# -- reports
+
+
+def test_a_report_stands_apart_on_stderr_and_not_on_stdout(capsys):
+    shared.report([ERROR])
+    assert capsys.readouterr() == ("", PLAIN + "\n")
+    shared.report([ERROR], errors_to="stdout")
+    assert capsys.readouterr() == (PLAIN, "")
+    shared.report([])
+    assert capsys.readouterr() == ("", "")
+
+
+def test_colours_on_a_terminal_only_and_not_with_no_color(capsys, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shared.report([ERROR])
+    assert "\x1b" not in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    shared.report([ERROR])
+    assert capsys.readouterr().err.startswith("\x1b[1;31merror[AS201]\x1b[0m")
+    shared.report([ERROR], "json")
+    assert "\x1b" not in capsys.readouterr().err
+    monkeypatch.setenv("NO_COLOR", "1")
+    shared.report([ERROR])
+    assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "findings, status, verdict",
+    [
+        ([], 0, "2 files: clean\n"),
+        ([WARNING], 0, "\n2 files: 1 warning\n"),
+        ([ERROR, ERROR, WARNING], 1, "\n2 files: 1 error, 1 warning\n"),
+        ([ERROR, diagnostic("AS202", "y", SPAN)], 1, "\n2 files: 2 errors\n"),
+    ],
+)
+def test_the_verdict_counts_each_finding_once(capsys, findings, status, verdict):
+    assert shared.told(findings, "text", "2 files") == status
+    out = capsys.readouterr().out
+    assert out.endswith(verdict)
+    assert shared.told(findings, "text", "") == status
+    assert "2 files" not in capsys.readouterr().out
+
+
+# -- the progress bar
+
+
+def test_a_bar_shows_how_much_is_written(capsys, monkeypatch):
+    assert specs._progress(specs.SLOW_BYTES) is None  # no terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert specs._progress(specs.SLOW_BYTES - 1) is None
+    show = specs._progress(100_000_000)
+    show(2_000_000)  # less than a fortieth
+    assert capsys.readouterr().err == ""
+    show(48_000_000)
+    assert capsys.readouterr().err == f"\rwriting     [{'#' * 20}{'.' * 20}]"
+    show(50_000_000)
+    assert capsys.readouterr().err == f"\rwriting     [{'#' * 40}]\n"
+    show(1_000_000)  # more than was announced
+    assert capsys.readouterr().err == ""
+
+
+def test_bundles_of_an_earlier_build_are_told_of(capsys, tmp_path):
+    for folder in ("old", "new", "other"):
+        (tmp_path / folder).mkdir()
+    for manifest in ("manifest.json", "old/manifest.json", "new/manifest.json"):
+        (tmp_path / manifest).touch()
+    specs._tell_leftovers(tmp_path, {tmp_path / "new"})
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split()[2] for line in told] == [f"{tmp_path}:", f"{tmp_path}/old:"]
+
+
+# -- wrong use
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["explain", "as3011"], "astrac explain: no code `as3011`, did you mean `AS301`?\n"),
+        (["explain", "x"], "astrac explain: no code `x`; `--list` shows all\n"),
+        (["layers", RING, "--batch", "2"], "astrac layers: a spec says batch, bindings and ties itself: "),
+        (["layers", "zoo:vgg16", "--bind", "n"], "astrac layers: --bind takes A=B, not `n`\n"),
+        (["layers", "zoo:vgg16", "--bind", "=1"], "astrac layers: --bind takes A=B, not ``\n"),
+        (["layers", "zoo:vgg16", "--bind", "n=1.5"], "astrac layers: --bind n takes a whole number, not `1.5`\n"),
+        (["layers", "zoo:vgg16", "--compare"], "astrac layers: --compare takes two models, and only --compare takes"),
+        (["layers", "zoo:vgg16", "zoo:vgg19"], "astrac layers: --compare takes two models, and only --compare takes"),
+        (["estimate"], "astrac estimate: give paths, or ASTRA-sim's own options\n"),
+        (["estimate", RING, "--num-passes", "2"], "astrac estimate: give paths, or ASTRA-sim's own options\n"),
+        (["fmt", "none.astra"], "astrac fmt: cannot read none.astra: no such file or directory\n"),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(run, arguments, message):
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("batch", ["0", "-1", "1.5", "\u0661", "9" * 19])
+def test_a_batch_is_a_whole_number_from_1(run, batch):
+    status, _, err = run("layers", "zoo:vgg16", f"--batch={batch}")
+    assert status == 2
+    assert f"`{batch}` is no whole number from 1" in err
+
+
+def test_options_of_the_simulators_are_taken_as_they_are():
+    given = ["estimate", "--num-passes", "2", "--comm-scale=0.5", "--format", "csv", "--network-configuration"]
+    ours = ["estimate", "--format", "csv"]
+    assert cli._split(given) == (ours, ["--num-passes=2", "--comm-scale=0.5", "--network-configuration="])
+    assert cli._split(["check", "--num-passes", "2"]) == (["check", "--num-passes", "2"], [])
+
+
+def test_a_folder_without_specs(run, tmp_path):
+    assert run("fmt", tmp_path)[::2] == (2, f"astrac fmt: no .astra file below {tmp_path}\n")
+    assert run("check", tmp_path)[::2] == (2, f"astrac check: no file of ours or of ASTRA-sim's below {tmp_path}\n")
+
+
+# -- docs and fmt
+
+
+def test_docs_says_what_is_stale_and_writes_it(run, monkeypatch):
+    written = []
+    monkeypatch.setattr(references, "stale_references", lambda: ("a.md",))
+    monkeypatch.setattr(references, "write_references", lambda: written.append("a.md"))
+    assert run("docs", "--check")[:2] == (1, "a.md is not what the schemas say: run `astrac docs`\n")
+    assert written == []
+    assert run("docs")[:2] == (0, "a.md is written anew\n")
+    assert written == ["a.md"]
+    monkeypatch.setattr(references, "stale_references", tuple)
+    assert run("docs", "--check")[:2] == (0, "")
+
+
+def test_fmt_writes_checks_or_shows(run, tmp_path):
+    path = tmp_path / "a.astra"
+    path.write_text("let  n=1\n")
+    assert run("fmt", "--check", path)[:2] == (1, f"{path} would change\n")
+    status, out, _ = run("fmt", "--diff", path)
+    assert status == 1
+    assert "-let  n=1\n+let n = 1\n" in out
+    assert path.read_text() == "let  n=1\n"
+    assert run("fmt", path)[:2] == (0, f"{path} formatted\n")
+    assert path.read_text() == "let n = 1\n"
+    for options in ((), ("--check",), ("--diff",)):
+        assert run("fmt", *options, path)[:2] == (0, "")
+
+
+# -- streams that break
+
+
+def astrac(*arguments, **streams):
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "compiler")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "astrac", *arguments], env=environment, stderr=subprocess.PIPE, text=True, **streams
+    )
+
+
+def test_a_full_disk_is_told_once():
+    with Path("/dev/full").open("w") as full, astrac("explain", "--list", stdout=full) as process:
+        assert process.communicate()[1] == "astrac explain: no space left on device\n"
+    assert process.returncode == 2
+
+
+def test_a_reader_that_has_seen_enough():
+    read, write = os.pipe()
+    os.close(read)
+    with astrac("explain", "--list", stdout=write) as process:
+        os.close(write)
+        assert process.communicate()[1] == ""
+    assert process.returncode == 0
+
+
+def test_an_interrupt_has_the_status_of_its_signal(run, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(cli.COMMANDS, "docs", cli.COMMANDS["docs"]._replace(run=interrupted))
+    assert run("docs")[0] == 130
+
+
+def test_what_cannot_be_written_is_told(run, tmp_path):
+    lines = tmp_path / "lines"
+    lines.write_text('{"version": "0.0.4"}\n{"id": 1, "name": "a", "type": "COMP_NODE", "duration_micros": 5}\n')
+    status, _, err = run("encode", lines, "-o", tmp_path)
+    assert (status, err) == (2, f"astrac encode: cannot write {tmp_path}: is a directory\n")
+    assert run("encode", lines, "-o", tmp_path / "t.et") == (0, "", "")
+    assert run("decode", tmp_path / "t.et")[1].splitlines()[0].startswith('{"version": "0.0.4"')
