@@ -40,9 +40,8 @@ def listed(choices: Iterable[str]) -> tuple[str, ...]:
 def mean_or_list(word: str, choices: Iterable[str]) -> tuple[str, ...]:
     """The nearest choice, or, when none is like the word, the first of all."""
     known = sorted(set(choices))
-    shown = ", ".join(f"`{choice}`" for choice in known[:LISTED])
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
-    return did_you_mean(word, known) or ((f"there are {shown}{more}",) if known else ())
+    return did_you_mean(word, known) or tuple(hint + more for hint in listed(known[:LISTED]))
 
 
 LISTED = 12

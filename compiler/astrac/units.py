@@ -28,14 +28,22 @@ class Dimension(NamedTuple):
 
 NONE = Dimension()
 
-_NAMES: dict[Dimension, str] = {
-    NONE: "a plain number",
-    Dimension(bytes=1): "a size (B)",
-    Dimension(seconds=1): "a time (s)",
-    Dimension(operations=1): "an amount of work (FLOP)",
-    Dimension(bytes=1, seconds=-1): "a bandwidth (B/s)",
-    Dimension(operations=1, seconds=-1): "a compute rate (FLOP/s)",
-    Dimension(seconds=-1): "a frequency (Hz)",
+
+class Named(NamedTuple):
+    """How messages call a dimension, and the units that its quantities are shown in, ascending."""
+
+    words: str
+    shown: tuple[str, ...]
+
+
+_NAMED: dict[Dimension, Named] = {
+    NONE: Named("a plain number", ("",)),
+    Dimension(bytes=1): Named("a size (B)", ("B", "kB", "MB", "GB", "TB")),
+    Dimension(seconds=1): Named("a time (s)", ("ns", "us", "ms", "s")),
+    Dimension(operations=1): Named("an amount of work (FLOP)", ("FLOP", "GFLOP", "TFLOP", "PFLOP")),
+    Dimension(bytes=1, seconds=-1): Named("a bandwidth (B/s)", ("B/s", "kB/s", "MB/s", "GB/s", "TB/s")),
+    Dimension(operations=1, seconds=-1): Named("a compute rate (FLOP/s)", ("FLOPS", "GFLOPS", "TFLOPS", "PFLOPS")),
+    Dimension(seconds=-1): Named("a frequency (Hz)", ("Hz", "kHz", "MHz", "GHz")),
 }
 
 
@@ -48,13 +56,10 @@ class Quantity:
 
     def __str__(self) -> str:
         """Shows it as in a spec, in the largest unit that leaves at least 1; `~` where the decimals do not end."""
-        fitting = [
-            name for name in _SHOWN.get(self.dimension, ()) if name in UNITS and abs(self.value) >= UNITS[name].value
-        ]
-        names = _SHOWN.get(self.dimension, (_spelled(self.dimension),))
-        name = fitting[-1] if fitting else names[0]
-        factor = UNITS[name].value if name in UNITS else Fraction(1)
-        return f"{decimal(self.value / factor)} {name}".strip()
+        names = _named(self.dimension).shown
+        factors = [UNITS[name].value if name in UNITS else Fraction(1) for name in names]
+        at = max(0, sum(abs(self.value) >= factor for factor in factors) - 1)
+        return f"{decimal(self.value / factors[at])} {names[at]}".strip()
 
 
 class Row(NamedTuple):
@@ -106,17 +111,6 @@ def table(rows: tuple[Row, ...]) -> dict[str, Quantity]:
 
 UNITS: dict[str, Quantity] = table(ROWS)
 
-_SHOWN: dict[Dimension, tuple[str, ...]] = {
-    NONE: ("",),
-    Dimension(bytes=1): ("B", "kB", "MB", "GB", "TB"),
-    Dimension(seconds=1): ("ns", "us", "ms", "s"),
-    Dimension(operations=1): ("FLOP", "GFLOP", "TFLOP", "PFLOP"),
-    Dimension(bytes=1, seconds=-1): ("B/s", "kB/s", "MB/s", "GB/s", "TB/s"),
-    Dimension(operations=1, seconds=-1): ("FLOPS", "GFLOPS", "TFLOPS", "PFLOPS"),
-    Dimension(seconds=-1): ("Hz", "kHz", "MHz", "GHz"),
-}
-"""The units that quantities are shown in, ascending."""
-
 
 @cache
 def dimension(unit: str) -> Dimension:
@@ -126,13 +120,18 @@ def dimension(unit: str) -> Dimension:
 
 def describe(of: Dimension) -> str:
     """Names a dimension in words, as `a bandwidth (B/s)`."""
-    return _NAMES.get(of) or f"a quantity in {_spelled(of)}"
+    return _named(of).words
 
 
 def examples(of: Dimension) -> tuple[str, ...]:
     """A unit or two that a user may have meant, for a number without one."""
-    names = _SHOWN.get(of, ())
+    names = _named(of).shown
     return ("GB/s", "Gbps") if "GB/s" in names else names[:1] if "ns" in names else names[2:4][-1:]
+
+
+def _named(of: Dimension) -> Named:
+    """A dimension that has no name is spelled, and so is its only unit."""
+    return _NAMED.get(of) or Named(f"a quantity in {_spelled(of)}", (_spelled(of),))
 
 
 def _spelled(of: Dimension) -> str:

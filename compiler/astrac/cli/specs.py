@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
-    from astrac.api.compiling import Compiled
     from astrac.api.estimating import Estimated
-    from astrac.diagnostics import Result
 
 
 # -- check
@@ -144,7 +142,8 @@ def _run_build(options: Namespace) -> int:
     top = Path(options.output or Path("out") / name)
     status = 0
     built: set[Path] = set()
-    for result in _compiled(options.spec, variant(options, tuple(options.target))):
+    chosen = variant(options, tuple(options.target))
+    for result in compiling.compile_data(shown(options.spec), read(options.spec), chosen):
         report(result.diagnostics)
         if result.value is None or has_errors(result.diagnostics):
             status = 1
@@ -190,12 +189,6 @@ def _tell_leftovers(top: Path, built: set[Path]) -> None:
     for folder in candidates:
         if folder not in built and (folder / "manifest.json").exists():
             print(f"left over   {folder}: from an earlier build, remove it if it is not wanted", file=sys.stderr)
-
-
-def _compiled(path: str, options: checking.Options) -> tuple[Result[Compiled], ...]:
-    from astrac.api import compiling
-
-    return compiling.compile_data(shown(path), read(path), options)
 
 
 # -- estimate
