@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import fields
 from functools import partial
-from math import prod
+from math import lcm, prod
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnostic, Label, diagnostic
@@ -142,7 +142,7 @@ def fits(plan: Plan, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
     if pool is not None and pool.capacity is not None:
         ranks = prod(axis.size for axis in plan.axes)
         sharers = {"npu": 1, "node": ranks // (pool.nodes or 1), "pool": ranks}[pool.sharing]
-        most = _most(plan, sharers)
+        most = _most(plan, sharers, ranks)
         if most > pool.capacity:
             message = f"{sharers} ranks keep {_figure(most)} in a memory of {_figure(int(pool.capacity))}"
             holds = Label(at("/memory_pool/holds"), "this lies there")
@@ -155,12 +155,12 @@ def _first_rank(program: StageProgram, plan: Plan) -> int:
     return program.slow[0] if program.slow else 0 if axis is None else program.stage * axis.stride
 
 
-def _most(plan: Plan, sharers: int) -> int:
-    """The most that ranks which share one memory keep in it together: consecutive ranks share."""
+def _most(plan: Plan, sharers: int, ranks: int) -> int:
+    """The most that ranks which share one memory keep in it together: `sharers` consecutive ones share."""
     held = {program.stage: program.memory.pool for program in plan.programs}
     axis = plan.axis("pipeline")
-    if axis is None or sharers <= axis.stride:
+    if axis is None:
         return sharers * max(held.values())
-    rounds, rest = divmod(sharers // axis.stride, axis.size)
-    window = max(sum(held[(first + step) % axis.size] for step in range(rest)) for first in range(axis.size))
-    return axis.stride * (rounds * sum(held.values()) + window)
+    alike = lcm(sharers, axis.stride * axis.size)  # from there on the nodes repeat
+    nodes = (range(first, first + sharers) for first in range(0, min(ranks, alike), sharers))
+    return max(sum(held[axis.coordinate(rank)] for rank in node) for node in nodes)
