@@ -22,7 +22,7 @@ from astrac.simulators.astra_sim_1.simulate.chunks import Phase, chunk_sizes, pl
 from astrac.simulators.astra_sim_1.simulate.logical import algorithm, boundary, logical_dimensions
 from astrac.simulators.astra_sim_1.simulate.loops import Act, Levels, Priority
 from astrac.simulators.astra_sim_1.simulate.phases import Duration, Endpoint, Phases, size_after, smallest_message
-from astrac.simulators.astra_sim_1.simulate.queues import Chunk, Queue
+from astrac.simulators.astra_sim_1.simulate.queues import Chunk, Queue, ending_first
 
 pytestmark = pytest.mark.quick
 
@@ -630,3 +630,129 @@ def test_settings_under_which_nothing_runs(change):
 def test_a_computation_of_2_to_the_53_is_too_long():
     assert simulate(data(LayerRow("a", Work(2**53 - 2**10)))).cycles is not None
     assert "computes for" in simulate(data(LayerRow("a", Work(2**53)))).fails
+
+
+# -- ties
+
+
+def running(queue, end, scheduled, left=0, step_to=0):
+    """A chunk that leaves a queue at a cycle, by an event that was scheduled at another."""
+    phase = Phase(0, RS, Duration(10.0, (end - scheduled,)), 100)
+    entry = Chunk(0, 0, (phase, replace(phase, queue=step_to))[: left + 1])
+    entry.end = end
+    queue.running.append(entry)
+    return entry
+
+
+def test_chunks_that_end_before_or_with_an_event():
+    queue = Queue("FIFO")
+    before, same = running(queue, 50, 20), running(queue, 50, 30)
+    later, other = running(queue, 50, 31), running(queue, 51, 20)
+    assert ending_first([queue], 50, 30) == [before, same]
+    assert later not in ending_first([queue], 50, 30)
+    assert other not in ending_first([queue], 50, 30)
+
+
+def test_a_free_slot_may_go_to_another_chunk():
+    queue = Queue("FIFO")
+    leaving = running(queue, 50, 20)
+    old, new = chunk(0), chunk(1)
+    queue.insert(old)
+    queue.note(new, [leaving], 50, 30)
+    queue.insert(new)
+    # The slot that falls free would go to the old chunk, had it been free before the new one of higher priority came.
+    assert queue.leaving_matters(50)
+    assert not queue.leaving_matters(51)
+    assert queue.tie.certain
+    assert queue.tie.entered == [new]
+
+
+def test_a_free_slot_goes_to_the_same_chunk():
+    queue = Queue("FIFO")
+    leaving = running(queue, 50, 20)
+    old, new = chunk(1), chunk(0)
+    queue.insert(old)
+    queue.note(new, [leaving], 50, 30)
+    queue.insert(new)
+    assert not queue.leaving_matters(50)
+
+
+def test_a_tie_of_events_of_one_age_is_not_certain():
+    queue = Queue("FIFO")
+    leaving = running(queue, 50, 30)
+    queue.note(chunk(1), [leaving], 50, 30)
+    assert not queue.tie.certain
+
+
+def test_chunks_of_other_queues_make_no_tie():
+    queue, other = Queue("FIFO"), Queue("FIFO")
+    leaving = running(other, 50, 20)
+    leaving.phases = (replace(leaving.phase, queue=7),)
+    queue.note(chunk(1), [leaving], 50, 30)
+    assert queue.tie.cycle != 50
+
+
+@pytest.mark.parametrize(
+    ("new", "rule", "matters", "certain"),
+    [(0, "FIFO", True, False), (1, "FIFO", False, False), (1, "SCF", True, False)],
+)
+def test_a_chunk_that_arrives_later_may_wait_longer(new, rule, matters, certain):
+    """Where both wait, it matters if their order depends on who came first: equal priorities under FIFO."""
+    source, queue = Queue(rule), Queue(rule)
+    arriving = running(source, 50, 20, left=1, step_to=0)
+    arriving.phases = (replace(arriving.phases[0], queue=9), arriving.phases[1])
+    entered = chunk(new)
+    queue.note(entered, [arriving], 50, 30)
+    assert queue.tie.arriving
+    assert not queue.tie.leaving
+    queue.insert(entered)
+    arriving.step = 1
+    queue.insert(arriving)
+    assert queue.arriving_matters(arriving, 50) is matters
+    assert queue.tie.certain is certain
+    assert not queue.arriving_matters(arriving, 51)
+
+
+def test_a_new_chunk_that_runs_has_taken_the_place():
+    source, queue = Queue("FIFO"), Queue("FIFO")
+    arriving = running(source, 50, 20, left=1)
+    arriving.phases = (replace(arriving.phases[0], queue=9), arriving.phases[1])
+    entered = chunk(1)
+    queue.note(entered, [arriving], 50, 30)
+    queue.insert(entered)
+    queue.take(1)
+    arriving.step = 1
+    queue.insert(arriving)
+    assert queue.arriving_matters(arriving, 50)
+    assert queue.tie.certain
+    queue.running.append(arriving)
+    assert not queue.arriving_matters(arriving, 50)
+
+
+# -- members that do not run in step
+
+
+def test_a_fast_message_overtakes_and_is_lost():
+    """Section 3, row 32: a ring of G in a ring of n hangs iff t(h hops) > 2 t(1 hop) + E, h = min(G - 1, n - G + 1)."""
+    for latency in (20, 60, 200, 500):
+        for delay in (5, 50, 400):
+            dimensions = [replace(dimension(8, "Ring", latency), bandwidth=10**9 / 2**30 / 2)]
+            split = logical_dimensions(job(dimensions, ("ring",), transformer(4)))[AR][0]
+            size = 400
+            far, near = 3 * latency + size // 4, latency + size // 4
+            hangs = far > 2 * near + delay
+            phases = Phases(Endpoint(delay))
+            if not hangs:
+                assert phases.duration(AR, split, size).ns > 7 * delay + 6 * near
+                continue
+            with pytest.raises(SimulationError) as caught:
+                phases.duration(AR, split, size)
+            assert caught.value.fault is Fault.LOST_MESSAGE
+
+
+def test_a_row_of_too_many_that_are_not_alike_is_refused():
+    budget = Endpoint(E).budget
+    budget.look_at(1_000_000)
+    with pytest.raises(SimulationError) as caught:
+        budget.look_at(1_000_001)
+    assert caught.value.fault is Fault.UNKNOWN
