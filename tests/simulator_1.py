@@ -4,7 +4,7 @@ import csv
 import json
 from pathlib import Path
 
-from astrac.simulators.astra_sim_1.check import check
+from astrac.simulators.astra_sim_1.check import judge
 from astrac.simulators.astra_sim_1.check_files import check_network
 from astrac.simulators.astra_sim_1.job import TextJob
 from astrac.simulators.astra_sim_1.options import apply_options
@@ -46,7 +46,7 @@ def examine(workload, system, network, passes=1, compute_scale=1.0, comm_scale=1
             return None, found
         job = result.value
         found += check_network(job.network)
-    found += check(job)
+    found += judge(job)
     return None if any(finding.is_error for finding in found) else job, found
 
 

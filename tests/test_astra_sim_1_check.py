@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from astrac.job import IMPLEMENTED, Kind
-from astrac.simulators.astra_sim_1.check import check
+from astrac.simulators.astra_sim_1.check import judge
 from astrac.simulators.astra_sim_1.check_files import check_network, check_workload
 from astrac.simulators.astra_sim_1.job import (
     Extras,
@@ -120,11 +120,11 @@ def test_a_misspelt_option_is_named():
     ],
 )
 def test_numbers_of_the_command_line(changes, message):
-    assert [(finding.code, finding.message) for finding in check(job(**changes))] == [("AS757", message)]
+    assert [(finding.code, finding.message) for finding in judge(job(**changes))] == [("AS757", message)]
 
 
 def test_the_least_numbers_of_the_command_line_are_taken():
-    assert check(job(passes=0, compute_scale=0.0, injection_scale=0.0)) == ()
+    assert judge(job(passes=0, compute_scale=0.0, injection_scale=0.0)) == ()
 
 
 # -- words against dimensions

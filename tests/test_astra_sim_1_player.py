@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from astrac.job import IMPLEMENTED, Kind
-from astrac.simulators.astra_sim_1.check import check
+from astrac.simulators.astra_sim_1.check import judge
 from astrac.simulators.astra_sim_1.job import (
     LayerRow,
     Policy,
@@ -130,4 +130,4 @@ def test_a_machine_beyond_all_measure_is_played_or_refused_at_once(word, block):
     )
     played = simulate(replace(job, system=system))
     assert played.cycles or played.unknown or played.fails
-    check(replace(job, system=system))
+    judge(replace(job, system=system))

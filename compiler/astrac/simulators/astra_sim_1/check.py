@@ -10,14 +10,16 @@ from astrac.job import IMPLEMENTED
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.check_files import COLUMNS, check_network, check_workload, finding, issued_columns
 from astrac.simulators.astra_sim_1.job import FLOAT32_LIMIT, TRANSFORMERS, Stage
+from astrac.simulators.astra_sim_1.read import read
 from astrac.simulators.astra_sim_1.simulate import Fault, SimulationError, Surveyed, loops, survey
 from astrac.simulators.astra_sim_1.simulate.engine import COMPUTE_LIMIT
 from astrac.simulators.astra_sim_1.simulate.logical import algorithm, boundary, logical_dimensions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from astrac.simulators.astra_sim_1.job import TextJob
+    from astrac.simulators.rows import FileSet
     from astrac.source import Span
 
 CODES: dict[Fault, str] = {
@@ -40,7 +42,15 @@ OF_ALGORITHMS = (Fault.KIND, Fault.POWER_OF_TWO, Fault.LOST_MESSAGE)
 """Faults that lie in the words of the system file; the others lie in the size of the column."""
 
 
-def check(job: TextJob) -> tuple[Diagnostic, ...]:
+def check_set(found: FileSet, _backend: str | None) -> Iterator[Diagnostic]:
+    """All that is wrong with files that run together."""
+    result = read(found)
+    yield from result.diagnostics
+    if result.value is not None:
+        yield from judge(result.value)
+
+
+def judge(job: TextJob) -> tuple[Diagnostic, ...]:
     """What the readers cannot see in one file: options, words against dimensions, groups, every collective."""
     findings = [*_check_options(job), *_check_words(job), *_check_group(job)]
     if any(found.is_error for found in findings):
@@ -49,9 +59,9 @@ def check(job: TextJob) -> tuple[Diagnostic, ...]:
 
 
 def check_derived(job: TextJob) -> tuple[Diagnostic, ...]:
-    """Everything about a job that was not read from files: each file by itself, then `check`."""
+    """Everything about a job that was not read from files: each file by itself, then `judge`."""
     alone = (*check_network(job.network), *check_workload(job.workload))
-    return alone if any(found.is_error for found in alone) else (*alone, *check(job))
+    return alone if any(found.is_error for found in alone) else (*alone, *judge(job))
 
 
 def _check_options(job: TextJob) -> Iterable[Diagnostic]:

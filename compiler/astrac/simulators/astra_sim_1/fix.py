@@ -16,12 +16,13 @@ from astrac.simulators.rows import Edit
 from astrac.simulators.trees import json_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from astrac.source import Source
 
 
-def fix(kind: str, source: Source) -> Iterator[Edit]:
+def fix(kind: str, source: Source, _beside: Callable[[], Mapping[str, Sequence[Path]]]) -> Iterator[Edit]:
     """The edits of a text of one of `kinds.KINDS`."""
     if kind == "network-1":
         return of_document(source, "astra-sim-1-network", json_tree)

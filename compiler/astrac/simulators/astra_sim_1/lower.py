@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnosed, Result, diagnostic
 from astrac.job import IMPLEMENTED
 from astrac.simulators.astra_sim_1.can_say import HINT, can_say
+from astrac.simulators.astra_sim_1.check import check_derived
 from astrac.simulators.astra_sim_1.job import (
     LayerRow,
     Policy,
@@ -41,14 +42,15 @@ if TYPE_CHECKING:
 
 
 def lower(plan: Plan, near: Near) -> Result[TextJob]:
-    """The text job of a plan; times in cycles of 1 ns, steps as passes.
+    """The text job of a plan, checked; times in cycles of 1 ns, steps as passes.
 
     Args:
         plan: the lowered training step.
         near: the place of a JSON pointer of the spec's document.
 
     Returns:
-        AS710 with what no policy can say, at the block that says it.
+        The job with all that `check_derived` finds; without it AS710 with what no policy can say, at the block that
+        says it.
     """
     unsaid = can_say(plan, near)
     if unsaid:
@@ -58,7 +60,8 @@ def lower(plan: Plan, near: Near) -> Result[TextJob]:
     except Diagnosed as found:
         return Result(None, (found.diagnostic,))
     machine = machine_of(plan.spec)
-    return Result(TextJob(derive_network(machine), derive_system(machine), workload, passes))
+    job = TextJob(derive_network(machine), derive_system(machine), workload, passes)
+    return Result(job, check_derived(job))
 
 
 def derive_network(machine: Machine) -> TextNetwork:

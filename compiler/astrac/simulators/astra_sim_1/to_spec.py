@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from astrac.diagnostics import Result
 from astrac.job import IMPLEMENTED, Dimension, Kind, Machine
 from astrac.simulators.astra_sim_1.job import Policy
+from astrac.simulators.astra_sim_1.read import read
 from astrac.simulators.spec_text import SpecWriter, benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from astrac.diagnostics import Result
     from astrac.simulators.astra_sim_1.job import TextJob
+    from astrac.simulators.rows import FileSet
 
 _MEMORY_1 = 500_000
 """GB/s with which 2.x prices reductions as 1.0 does: `3 x floor(bytes / 500000)` ns."""
 
 
-def to_spec(job: TextJob, origin: str) -> Result[str]:
-    """The spec of a job; AS788 where it would build something else, AS876 for what it leaves out."""
+def to_spec(found: FileSet, origin: str) -> Result[str]:
+    """A spec that builds the same network and system; AS876 for what it leaves out, AS788 without it."""
+    job, read_ = read(found)
+    if job is None:
+        return Result(None, read_)
     writer = SpecWriter(_machine(job))
     for message in _unsayable(job):
         writer.refuse(message)
     lines = writer.lines()
     lines += ["", *_text_model(job, writer)]
-    return writer.result(origin, lines)
+    made = writer.result(origin, lines)
+    return Result(made.value, (*read_, *made.diagnostics))
 
 
 def _machine(job: TextJob) -> Machine:

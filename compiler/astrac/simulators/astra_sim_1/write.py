@@ -20,7 +20,7 @@ _DEFAULTS = {"--compute-scale": 1, "--comm-scale": 1, "--injection-scale": 1, "-
 """Left out when they say nothing new."""
 
 
-def artifacts(job: TextJob, cycles: int | None) -> tuple[Artifact, ...]:
+def write(job: TextJob, cycles: int | None) -> tuple[Artifact, ...]:
     """The artifacts network.json, system.txt, workload.txt and run.sh, which expects `cycles`."""
     script = templates.render("astra_sim_1", "run.sh", arguments=command(job), cycles=cycles)
     return (
