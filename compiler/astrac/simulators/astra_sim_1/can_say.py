@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from astrac import spec as blocks
 from astrac.diagnostics import Diagnostic, diagnostic
+from astrac.simulators.astra_sim_1.simulate.logical import algorithm
+from astrac.simulators.astra_sim_2.lower.machine import ALGORITHMS
 from astrac.simulators.blocks import BY_WORD
 from astrac.training.plan import Communicate, Computation, Phase
 from astrac.training.strategies.data import KIND as DATA
@@ -50,6 +52,9 @@ def _sayable(anything: str, **values: tuple[object, ...]) -> Sayable:
     return Sayable(frozenset(anything.split()), values)
 
 
+_ALGORITHMS = (None, *(word for word, name in ALGORITHMS.items() if algorithm(name) is not None))
+"""Words of the language for algorithms that 1.0 has."""
+
 SAYABLE: dict[type, Sayable | None] = {
     blocks.Spec: _sayable("hardware topology model parallelism training system", memory_pool=(None,)),
     blocks.Parallelism: _sayable("axes"),
@@ -81,10 +86,15 @@ SAYABLE: dict[type, Sayable | None] = {
     blocks.LayerOverride: _sayable("kind name freeze shard stage precision recompute"),
     # Keys of network.json and of system.txt. The backend is a choice between networks of 2.x.
     blocks.Topology: _sayable("name dimensions"),
-    blocks.Dimension: _sayable("name size bandwidth latency algorithm window algorithms", kind=tuple(BY_WORD)),
-    blocks.Algorithms: _sayable("all_reduce all_gather reduce_scatter all_to_all"),
+    blocks.Dimension: _sayable(
+        "name size bandwidth latency window algorithms", algorithm=_ALGORITHMS, kind=tuple(BY_WORD)
+    ),
+    blocks.Algorithms: _sayable(
+        "", **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter", "all_to_all"), _ALGORITHMS)
+    ),
     blocks.System: _sayable(
-        "algorithm chunks active_chunks endpoint_delay backend",
+        "chunks active_chunks endpoint_delay backend",
+        algorithm=_ALGORITHMS,
         optimization=("local_bw_aware", "baseline"),
         scheduling=("lifo", "fifo"),
     ),
