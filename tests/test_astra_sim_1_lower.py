@@ -5,9 +5,11 @@ from dataclasses import fields, is_dataclass, replace
 import pytest
 
 from astrac import spec as blocks
+from astrac.api.compiling import compile_data
+from astrac.job import Dimension, Kind, Machine
 from astrac.simulators.astra_sim_1 import can_say as sayable
 from astrac.simulators.astra_sim_1.can_say import SAYABLE, STEPS, Sayable, can_say
-from astrac.simulators.astra_sim_1.lower import lower
+from astrac.simulators.astra_sim_1.lower import derive_network, derive_system, lower
 from astrac.simulators.astra_sim_2.lower.machine import ALGORITHMS
 from astrac.training.plan import Communicate, Computation, Phase, Remote, Transfer
 from lowered import compiled, files, parallelism, planned, spec, topology
@@ -211,3 +213,61 @@ def test_a_step_of_no_layer_is_refused():
     steps = (replace(program.steps[0], layer="a..b"), *program.steps[1:])
     result = lower(replace(plan, programs=(replace(program, steps=steps),)), lambda _: None)
     assert [found.message for found in result.diagnostics] == ["ASTRA-sim 1.0 has no layer for `a..b`"]
+
+
+def test_a_machine_becomes_a_system():
+    machine = Machine(
+        (Dimension("Ring", 8, 50.0, 500.0), Dimension("FullyConnected", 1, 50.0, 500.0)),
+        {Kind.ALL_REDUCE: ("direct", "ring"), Kind.ALL_TO_ALL: ("direct", "direct")},
+        splits=3,
+        active_chunks=2,
+        optimization="baseline",
+        scheduling="FIFO",
+        endpoint_delay=7,
+    )
+    system = derive_system(machine)
+    assert (system.splits, system.active_chunks, system.optimization) == (3, 2, "baseline")
+    assert (system.scheduling, system.endpoint_delay) == ("FIFO", 7)
+    # A kind that 2.x has no words for takes those of the all-reduce: 1.0 wants all four.
+    assert system.words(Kind.ALL_GATHER) == system.words(Kind.REDUCE_SCATTER) == ("direct", "ring")
+    assert system.words(Kind.ALL_TO_ALL) == ("direct", "direct")
+    assert derive_system(replace(machine, endpoint_delay=None)).endpoint_delay == 10
+    assert derive_system(replace(machine, algorithms={})).words(Kind.ALL_REDUCE) == ("ring", "ring")
+    # A lone NPU has no neighbours: it stands at a switch.
+    ring, lone = derive_network(machine).dimensions
+    assert (ring.block, ring.links, ring.bandwidth, ring.latency) == ("Ring", 2, 25.0, 500.0)
+    assert (lone.block, lone.size, lone.links) == ("Switch", 1, 1)
+
+
+def test_a_benchmark_is_micro_with_a_pass_each():
+    model = "model bench { collective { kind: all_gather, size: 1 MiB, repeat: 3 } }"
+    (result,) = compile_data("test.astra", spec(topology=topology(8), model=model).encode())
+    made = files(result.value)
+    lines = made["astra-sim-1/workload.txt"].decode().split("\n")
+    assert lines[:2] == ["MICRO", "1"]
+    assert lines[2].split()[1:] == [
+        "-1",
+        *["0", "NONE", "0", "0", "NONE", "0", "0", "ALLGATHER"],
+        str((1 << 20) // 8),
+        "1",
+    ]
+    assert "--num-passes=3" in made["astra-sim-1/run.sh"].decode()
+
+
+def test_steps_are_passes():
+    text = spec(
+        topology=topology(8), model=MODEL, parallelism=parallelism(data=""),
+        training="training { global_batch: 8, precision: bf16, steps: 4 }",
+    )  # fmt: skip
+    one = workload_of((8,), data="")
+    made = files(compiled(text))
+    assert [line.split() for line in made["astra-sim-1/workload.txt"].decode().splitlines()] == one
+    assert "--num-passes=4" in made["astra-sim-1/run.sh"].decode()
+
+
+def test_rows_are_units_where_only_gradients_meet_and_matrices_where_layers_communicate():
+    units = [line[0] for line in workload_of((8,), data="")[2:]]
+    assert len(units) == len(set(units)) == 4  # embedding, two blocks, head
+    matrices = [line[0] for line in workload_of((8,), tensor="")[2:]]
+    assert matrices[0] == "optimizer"
+    assert len(matrices) > 2 * 4
