@@ -1,9 +1,14 @@
 """Options and what several test modules share."""
 
+import gc
+import json
+from functools import _lru_cache_wrapper
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from astrac import resources
 
 TESTS = Path(__file__).parent
 SLOW = frozenset((TESTS / "slow.txt").read_text().split())
@@ -50,3 +55,33 @@ def golden(request):
             assert (folder / name).read_text(encoding="utf-8") == text, f"{folder.name}/{name}"
 
     return compare
+
+
+def _forget():
+    """Empties every cache of the compiler: what was read from a schema is read anew."""
+    for found in gc.get_objects():
+        if isinstance(found, _lru_cache_wrapper) and found.__module__.startswith("astrac."):
+            found.cache_clear()
+
+
+@pytest.fixture
+def edit_schemas(monkeypatch):
+    """A function of edits: file below `schemas/` -> what to do to its document."""
+    read = resources.text.__wrapped__
+
+    def apply(edits):
+        def text(*parts):
+            found = read(*parts)
+            edit = edits.get("/".join(parts[1:])) if parts[0] == "schemas" else None
+            if edit is None:
+                return found
+            document = json.loads(found)
+            edit(document)
+            return json.dumps(document)
+
+        monkeypatch.setattr(resources, "text", text)
+        _forget()
+
+    yield apply
+    monkeypatch.undo()
+    _forget()

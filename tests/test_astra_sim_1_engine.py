@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from astrac.job import IMPLEMENTED, Kind
+from astrac.simulators.algorithms import by_word_1
 from astrac.simulators.astra_sim_1.job import (
     Extras,
     LayerRow,
@@ -19,7 +20,7 @@ from astrac.simulators.astra_sim_1.job import (
 )
 from astrac.simulators.astra_sim_1.simulate import Fault, SimulationError, loops, simulate
 from astrac.simulators.astra_sim_1.simulate.chunks import Phase, chunk_sizes, planner
-from astrac.simulators.astra_sim_1.simulate.logical import algorithm, boundary, logical_dimensions
+from astrac.simulators.astra_sim_1.simulate.logical import boundary, logical_dimensions
 from astrac.simulators.astra_sim_1.simulate.loops import Act, Levels, Priority
 from astrac.simulators.astra_sim_1.simulate.phases import Duration, Endpoint, Phases, size_after, smallest_message
 from astrac.simulators.astra_sim_1.simulate.queues import Chunk, Queue, ending_first
@@ -101,13 +102,13 @@ def test_a_message_that_takes_too_long_is_refused(more):
      ("doubleBinaryTree", "doubleBinaryTree", False, None)],
 )  # fmt: skip
 def test_words_of_algorithms(word, name, flat, window):
-    found = algorithm(word)
-    assert (found.name, found.flat, found.window) == (name, flat, window)
+    found = by_word_1(word)
+    assert (found.row.words.astra_sim_1, found.whole, found.window) == (name, flat, window)
 
 
 @pytest.mark.parametrize("word", ["ring1", "Ring", "direct123456", "oneDoubleBinaryTree", "", "directX"])
 def test_words_that_are_none(word):
-    assert algorithm(word) is None
+    assert by_word_1(word) is None
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def transformer(group):
 
 def test_a_split_dimension_is_two_with_the_same_word():
     made = logical_dimensions(job([dimension(8, "Ring"), dimension(4)], ("ring", "direct2"), transformer(4)))[AR]
-    assert [(each.level, each.size, each.stride, each.algorithm.name) for each in made] == [
+    assert [(each.level, each.size, each.stride, each.algorithm.row.words.astra_sim_1) for each in made] == [
         (0, 4, 1, "ring"), (1, 2, 4, "ring"), (2, 4, 1, "direct"),
     ]  # fmt: skip
     assert [each.symmetric for each in made] == [False, True, True]

@@ -17,6 +17,7 @@ from astrac.language.format import formatted
 from astrac.language.parse import parse
 from astrac.language.resolve import resolve
 from astrac.language.validate import validate
+from astrac.simulators.table import SPEC_RULES
 from astrac.source import Source
 from astrac.training.rules import rules
 
@@ -211,7 +212,7 @@ def _checked(document: Document) -> Checked:
     if not document.is_spec:
         return Checked(document, None, ())
     spec = construct(document)
-    return Checked(document, spec, (*rules(spec, document.near), *assess(document)))
+    return Checked(document, spec, (*rules(spec, document.near, SPEC_RULES), *assess(document)))
 
 
 # -- formatting

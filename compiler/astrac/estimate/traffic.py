@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from astrac.estimate.model import AxisTraffic, LayerTime
 from astrac.job import AxisGroup, Collective, Compute, Kind, ListedGroup, Load, Receive, Send, Store, bytes_per_ns
+from astrac.simulators.table import IN_GROUPS, ports
 from astrac.training.plan import Phase
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _algorithms(job: Job, op: Collective) -> tuple[str, ...]:
     if len(words) == 1:
         return words
     if isinstance(op.group, ListedGroup) or op.group.dimensions is None:
-        return ("ring",) if job.size(op.group) < job.machine.npus else words
+        return (IN_GROUPS,) if job.size(op.group) < job.machine.npus else words
     return tuple(word for word, takes_part in zip(words, op.group.dimensions, strict=False) if takes_part)
 
 
@@ -121,8 +122,7 @@ def _moved(kind: Kind, size: float, ranks: int) -> float:
 
 def _rate(dimension: Dimension) -> float:
     """Bytes per ns that a rank can send along a dimension: all links at once where it is fully connected."""
-    lanes = dimension.size - 1 if dimension.block == "FullyConnected" else 1
-    return bytes_per_ns(dimension.bandwidth) * lanes
+    return bytes_per_ns(dimension.bandwidth) * ports(dimension.block, dimension.size)
 
 
 def layers(job: Job, ranks: RankResult, plan: Plan | None) -> tuple[LayerTime, ...]:

@@ -10,27 +10,15 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnostic, Result, diagnostic
 from astrac.job import IMPLEMENTED, Dimension, Kind, Machine, MemoryType
-from astrac.simulators.blocks import BY_NAME
+from astrac.simulators.algorithms import Named, by_word_2
+from astrac.simulators.algorithms.ring import RING
+from astrac.simulators.blocks import by_name_2
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_DIMENSIONS = 16
 
-_WORDS = {
-    "ring": "ring",
-    "direct": "direct",
-    "halvingDoubling": "halving_doubling",
-    "doubleBinaryTree": "double_binary_tree",
-    "oneRing": "one_ring",
-    "oneDirect": "one_direct",
-    "oneHalvingDoubling": "one_halving_doubling",
-}
-_UNABLE: dict[str, tuple[Kind, ...]] = {
-    "halvingDoubling": (Kind.ALL_TO_ALL,),
-    "oneHalvingDoubling": (Kind.ALL_TO_ALL,),
-    "doubleBinaryTree": (Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_TO_ALL),
-}
 _SHARING = {MemoryType.PER_NPU: "npu", MemoryType.PER_NODE: "node", MemoryType.POOL: "pool"}
 _KEYS = {kind: kind.name.lower() for kind in IMPLEMENTED}
 
@@ -102,7 +90,8 @@ class SpecWriter:
 
     def _dimension(self, at: int, dimension: Dimension) -> str:
         words = self.machine.algorithms.get(Kind.ALL_REDUCE, ())
-        if "doubleBinaryTree" in words[:-1] and self.machine.optimization != "baseline" and at == 0:
+        inner = any(_named(word).row.instead is not None for word in words[:-1])
+        if inner and self.machine.optimization != "baseline" and at == 0:
             self.refuse(
                 "a tree on a dimension that is not the last would run an all-reduce in place of a reduce-scatter: "
                 "nearest is `baseline`, or a ring there"
@@ -115,43 +104,41 @@ class SpecWriter:
             f"latency: {_decimal(dimension.latency)} ns",
             *([] if self._flat() else self._algorithm(at)),
         ]
-        return f"{BY_NAME[dimension.block].word} d{at} {{ {', '.join(parts)} }}"
+        return f"{by_name_2(dimension.block).word} d{at} {{ {', '.join(parts)} }}"
 
     def _flat(self) -> bool:
         """Whether one ring over all NPUs takes the place of the dimensions."""
-        return any(words and words[0].startswith("one") for words in self.machine.algorithms.values())
+        return any(words and _named(words[0]).whole for words in self.machine.algorithms.values())
 
     def _algorithm(self, at: int) -> Iterator[str]:
         """The algorithm of a dimension, and of the kinds that have another."""
-        words = {kind: _split(listed[at]) for kind, listed in self.machine.algorithms.items() if at < len(listed)}
+        words = {kind: _named(listed[at]) for kind, listed in self.machine.algorithms.items() if at < len(listed)}
         missing = [kind for kind in IMPLEMENTED if kind not in words]
         if missing and at == 0:
             names = ", ".join(kind.name for kind in missing)
             self.leave_out(f"no algorithms are listed for {names}: the spec lists all four kinds")
-        base, _ = words.get(Kind.ALL_REDUCE) or next(iter(words.values()), ("ring", None))
-        windows = {window for word, window in words.values() if word == "direct"}
+        base = (words.get(Kind.ALL_REDUCE) or next(iter(words.values()), Named(RING))).row
+        windowed = [named for named in words.values() if named.row.windowed]
+        windows = {named.window for named in windowed}
         if len(windows) > 1:
-            self.refuse(f"dimension {at} has `direct` with different windows, and a spec has one a dimension")
-        if base != "ring":
-            yield f"algorithm: {_WORDS[base]}"
+            name = windowed[0].words.astra_sim_2
+            self.refuse(f"dimension {at} has `{name}` with different windows, and a spec has one a dimension")
+        if base is not RING:
+            yield f"algorithm: {base.words.language}"
         if windows - {None}:
             yield f"window: {next(iter(windows))}"
         apart = [
-            f"{_KEYS[kind]}: {_WORDS[word]}"
-            for kind, (word, _) in words.items()
-            if word != self._standard(base, kind) and self._sayable(kind, word)
+            f"{_KEYS[kind]}: {named.words.language}"
+            for kind, named in words.items()
+            if named.row is not Named(base).able(kind).row and self._sayable(kind, named)
         ]
         if apart:
             yield f"algorithms {{ {', '.join(apart)} }}"
 
-    @staticmethod
-    def _standard(base: str, kind: Kind) -> str:
-        """What a spec lists for a kind where the dimension has an algorithm."""
-        return "ring" if kind in _UNABLE.get(base, ()) else base
-
-    def _sayable(self, kind: Kind, word: str) -> bool:
-        if kind in _UNABLE.get(word, ()):
-            self.leave_out(f"`{word}` cannot do an {kind.name}: the spec lists `ring` for it")
+    def _sayable(self, kind: Kind, named: Named) -> bool:
+        if kind not in named.row.kinds:
+            word, other = named.words.astra_sim_2, named.row.stand_in
+            self.leave_out(f"`{word}` cannot do an {kind.name}: the spec lists `{other}` for it")
             return False
         return True
 
@@ -205,20 +192,22 @@ class SpecWriter:
             return
         words = {kind: listed[0] for kind, listed in self.machine.algorithms.items() if listed}
         base = words.get(Kind.ALL_REDUCE) or next(iter(words.values()))
+        named = _named(base)
         for kind, word in words.items():
-            standard = "oneRing" if kind in _UNABLE.get(base, ()) else base
-            if word != standard:
+            if _named(word) != named.able(kind):
                 self.refuse(f"`{word}` for {kind.name} beside `{base}`: a spec has one word for all kinds here")
-        if base not in _WORDS:
-            self.refuse(f"`{base}`: a window of one ring over all NPUs cannot be said; `one_direct` has none")
+        if named.window is not None:
+            name = named.words.language
+            self.refuse(f"`{base}`: a window of one ring over all NPUs cannot be said; `{name}` has none")
             return
-        yield f"algorithm: {_WORDS[base]}"
+        yield f"algorithm: {named.words.language}"
 
 
-def _split(word: str) -> tuple[str, int | None]:
-    """An algorithm and its window."""
-    name = word.rstrip("0123456789")
-    return name, int(word[len(name) :]) if len(name) < len(word) else None
+def _named(word: str) -> Named:
+    """What a word means; readers refuse those that mean nothing."""
+    named = by_word_2(word)
+    assert named is not None
+    return named
 
 
 def _decimal(number: float) -> str:

@@ -5,6 +5,7 @@ A file is known by what is in it: ASTRA-sim's files have no names of their own.
 
 from __future__ import annotations
 
+from astrac.simulators import algorithms, blocks, check_spec
 from astrac.simulators.rows import Ability, FileKind, Simulator
 
 _SHARED_OPTIONS = frozenset(
@@ -61,6 +62,12 @@ SIMULATORS: tuple[Simulator, ...] = (
 )
 """The first is what a spec's estimate is made for."""
 
+SPEC_RULES = check_spec.RULES
+"""What the topology and the system of a spec ask of simulators, in the form of `training.rules`."""
+
+IN_GROUPS = algorithms.Named(algorithms.IN_GROUPS).astra_sim_2
+"""The algorithm's word in a communicator group whose Machine lists more than one."""
+
 SPEC = "spec"
 """The kind of our own files."""
 
@@ -99,6 +106,11 @@ def rivals(kind: str) -> list[FileKind]:
     known = kinds()
     role = known[kind].role
     return [row for word, row in known.items() if role and row.role == role and word != kind]
+
+
+def ports(block: str, size: int) -> int:
+    """How many messages a rank can send at once, each at the full bandwidth, in a dimension of a Machine."""
+    return blocks.by_name_2(block).ports(size)
 
 
 def targets() -> list[str]:

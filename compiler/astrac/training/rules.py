@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,22 +14,28 @@ from astrac.training.strategies.placement import axis_blocks, npus, place
 from astrac.training.strategies.precision import without_peak
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from astrac.diagnostics import Diagnostic
     from astrac.source import Span
-    from astrac.spec import Dimension, Spec
+    from astrac.spec import Spec
 
     At = Callable[[str], Span]
     """The place of a JSON pointer of the Document: of its value, or of the nearest block around it."""
 
 
-def rules(spec: Spec, at: At) -> tuple[Diagnostic, ...]:
-    """All findings about a valid, typed Spec. A rule whose ground another one has found missing stays silent."""
+def rules(spec: Spec, at: At, beside: Iterable[Callable[[Spec, At], Iterable[Finding]]] = ()) -> tuple[Diagnostic, ...]:
+    """All findings about a valid, typed Spec. A rule whose ground another one has found missing stays silent.
+
+    Args:
+        spec: typed.
+        at: the place of a JSON pointer of the Document.
+        beside: rules of others, run after these: what simulators make of the spec.
+    """
     found = [finding.placed(at) for rule in GROUND for finding in rule(spec)]
     if not any(finding.is_error for finding in found):
         found += [finding.placed(at) for rule in RULES for finding in rule(spec)]
-        found += [finding.placed(at) for finding in _advice(spec, at)]
+        found += [finding.placed(at) for rule in beside for finding in rule(spec, at)]
     return tuple(found)
 
 
@@ -200,41 +205,6 @@ def _meaningless(spec: Spec) -> Iterator[Finding]:
                 yield Finding("AS529", f"/model/layers/{index}/shard", message)
 
 
-POWERS = ("halving_doubling", "double_binary_tree", "one_halving_doubling")
-
-
-def _algorithms(spec: Spec) -> Iterator[Finding]:
-    """Algorithms that need a power of two."""
-    default = spec.system.algorithm
-    for index, dimension in enumerate(spec.topology.dimensions):
-        pointer = f"/topology/dimensions/{index}"
-        words = {f"{pointer}/algorithm": dimension.algorithm or default}
-        if dimension.algorithms is not None:
-            for kind in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"):
-                word = getattr(dimension.algorithms, kind)
-                if word is not None:
-                    words[f"{pointer}/algorithms/{kind}"] = word
-        for place_, word in words.items():
-            if word in POWERS and dimension.size & (dimension.size - 1):
-                where = place_ if dimension.algorithm or "algorithms" in place_ else "/system/algorithm"
-                beside = f"{pointer}/size", f"`{dimension.name}` has {dimension.size} NPUs"
-                yield Finding("AS521", where, f"`{word}` needs a power of two NPUs", beside=beside)
-    if default.startswith("one_"):
-        for index, dimension in enumerate(spec.topology.dimensions):
-            if dimension.algorithm is not None:
-                message = f"`{default}` is one ring over all NPUs: a dimension cannot have its own algorithm beside it"
-                beside = "/system/algorithm", "asked for here"
-                yield Finding("AS522", f"/topology/dimensions/{index}/algorithm", message, beside=beside)
-
-
-def _backend(spec: Spec) -> Iterator[Finding]:
-    """The congestion-aware network takes one dimension."""
-    count = len(spec.topology.dimensions)
-    if spec.system.backend == "congestion_aware" and count > 1:
-        message = f"`congestion_aware` takes one dimension, this spec has {count}"
-        yield Finding("AS523", "/system/backend", message, beside=("/topology", "the topology is here"))
-
-
 def _whole_numbers(spec: Spec) -> Iterator[Finding]:
     """What the simulator reads as whole nanoseconds, bytes, or bytes per nanosecond."""
     pool, collective = spec.memory_pool, spec.model.collective
@@ -299,48 +269,10 @@ def _peak(spec: Spec) -> Iterator[Finding]:
         yield replace(found, beside=("/hardware", "the hardware is here"))
 
 
-def _advice(spec: Spec, at: At) -> Iterator[Finding]:
-    """What runs, but not as one would think."""
-    system, dimensions = spec.system, spec.topology.dimensions
-    if system.active_chunks > 1 and system.backend == "congestion_unaware":
-        message = f"{system.active_chunks} active chunks each get the full bandwidth: results can beat the wire"
-        yield Finding("AS801", "/system/active_chunks", message)
-    written = at("/system/active_chunks") != at("/system")
-    if written and len(dimensions) > 1 and system.active_chunks < system.chunks:
-        message = f"active_chunks {system.active_chunks} < chunks {system.chunks} can deadlock in ns-3"
-        hint = f"there, use {system.chunks}; the analytical networks run either"
-        yield Finding("AS802", "/system/active_chunks", message, hint)
-    for index, dimension in enumerate(dimensions):
-        if (dimension.algorithm or system.algorithm) == "direct" and dimension.kind in ("ring", "switch"):
-            message = (
-                f"`direct` on a {dimension.kind}: all {dimension.size - 1} messages get the full bandwidth at once"
-            )
-            key = f"/topology/dimensions/{index}"
-            yield Finding("AS803", f"{key}/algorithm" if dimension.algorithm else key, message)
-        yield from _bits(dimension, f"/topology/dimensions/{index}/bandwidth", at)
-
-
-CARDS = (100, 200, 400, 800)
-"""Gb/s that network cards have. A ring of 100 GB/s is a torus' link as well."""
-
-
-def _bits(dimension: Dimension, pointer: str, at: At) -> Iterator[Finding]:
-    """Bytes where a network card has as many bits."""
-    span = at(pointer)
-    number = Fraction(dimension.bandwidth) / 10**9
-    likely = number in CARDS and (number > CARDS[0] or dimension.kind == "switch")
-    if likely and re.search(r"\bGB/s", span.source.text[span.start : span.end]):
-        message = f"{number} GB/s is {8 * number} Gb/s"
-        hint = f"a network card of {number} Gb/s is `{number} Gb/s`, which is {number / 8} GB/s"
-        yield Finding("AS806", pointer, message, hint)
-
-
 RULES = (
     _placement,
     _batch,
     _shares,
-    _algorithms,
-    _backend,
     _whole_numbers,
     _pool,
     _stragglers,

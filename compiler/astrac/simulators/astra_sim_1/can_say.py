@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from astrac import spec as blocks
 from astrac.diagnostics import Diagnostic, diagnostic
-from astrac.simulators.astra_sim_1.simulate.logical import algorithm
-from astrac.simulators.astra_sim_2.lower.machine import ALGORITHMS
-from astrac.simulators.blocks import BY_WORD
+from astrac.job import IMPLEMENTED
+from astrac.simulators.algorithms import ALGORITHMS
+from astrac.simulators.blocks import BLOCKS
 from astrac.training.plan import Communicate, Computation, Phase
 from astrac.training.strategies.data import KIND as DATA
 from astrac.training.strategies.tensor import KIND as TENSOR
@@ -52,8 +52,9 @@ def _sayable(anything: str, **values: tuple[object, ...]) -> Sayable:
     return Sayable(frozenset(anything.split()), values)
 
 
-_ALGORITHMS = (None, *(word for word, name in ALGORITHMS.items() if algorithm(name) is not None))
-"""Words of the language for algorithms that 1.0 has."""
+_KNOWN = [row for row in ALGORITHMS.values() if row.words.astra_sim_1 is not None]
+_WHOLE = [row.whole.language for row in _KNOWN if row.whole is not None and row.whole.astra_sim_1 is not None]
+_WORDS = [row.words.language for row in _KNOWN]
 
 SAYABLE: dict[type, Sayable | None] = {
     blocks.Spec: _sayable("hardware topology model parallelism training system", memory_pool=(None,)),
@@ -87,14 +88,20 @@ SAYABLE: dict[type, Sayable | None] = {
     # Keys of network.json and of system.txt. The backend is a choice between networks of 2.x.
     blocks.Topology: _sayable("name dimensions"),
     blocks.Dimension: _sayable(
-        "name size bandwidth latency window algorithms", algorithm=_ALGORITHMS, kind=tuple(BY_WORD)
+        "name size bandwidth latency window algorithms",
+        algorithm=(None, *_WORDS),
+        kind=tuple(row.word for row in BLOCKS.values() if row.astra_sim_1 is not None),
     ),
     blocks.Algorithms: _sayable(
-        "", **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter", "all_to_all"), _ALGORITHMS)
+        "",
+        **{
+            kind.name.lower(): (None, *(row.words.language for row in _KNOWN if kind in row.kinds))
+            for kind in IMPLEMENTED
+        },
     ),
     blocks.System: _sayable(
         "chunks active_chunks endpoint_delay backend",
-        algorithm=_ALGORITHMS,
+        algorithm=(*_WORDS, *_WHOLE),
         optimization=("local_bw_aware", "baseline"),
         scheduling=("lifo", "fifo"),
     ),

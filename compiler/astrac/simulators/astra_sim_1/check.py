@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnostic, Label, diagnostic
 from astrac.job import IMPLEMENTED
+from astrac.simulators.algorithms import by_word_1
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.check_files import COLUMNS, check_network, check_workload, finding, issued_columns
 from astrac.simulators.astra_sim_1.job import FLOAT32_LIMIT, TRANSFORMERS, Stage
 from astrac.simulators.astra_sim_1.read import read
 from astrac.simulators.astra_sim_1.simulate import Fault, SimulationError, Surveyed, loops, survey
 from astrac.simulators.astra_sim_1.simulate.engine import COMPUTE_LIMIT
-from astrac.simulators.astra_sim_1.simulate.logical import algorithm, boundary, logical_dimensions
+from astrac.simulators.astra_sim_1.simulate.logical import boundary, logical_dimensions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -85,7 +86,7 @@ def _check_words(job: TextJob) -> Iterable[Diagnostic]:
     wrong: dict[tuple[str, str], list[str]] = defaultdict(list)
     for kind in IMPLEMENTED:
         words = job.system.words(kind)
-        flat = any(found is not None and found.flat for found in map(algorithm, words))
+        flat = any(found is not None and found.whole for found in map(by_word_1, words))
         if flat and len(words) > 1:
             problem = ("AS734", "a `one*` word stands alone for all dimensions")
         elif flat or len(words) == count:

@@ -15,6 +15,7 @@ from astrac.simulators.astra_sim_1.job import DLRMS, MAX_DIMENSIONS, Policy, Sta
 from astrac.simulators.astra_sim_1.simulate import loops
 from astrac.simulators.astra_sim_1.simulate.faults import SimulationError
 from astrac.simulators.astra_sim_1.simulate.network import INT_LIMIT
+from astrac.simulators.blocks import by_name_1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -64,13 +65,10 @@ def _network(network: TextNetwork) -> Iterator[Problem]:
 
 def _dimension(dimension: TextDimension) -> Iterator[tuple[str, str, str]]:
     """Code, key and message of what is wrong with a dimension."""
-    least = 2 if dimension.block == "FullyConnected" else 1
-    divisor = {"Ring": 2, "FullyConnected": dimension.size - 1}.get(dimension.block, 1)
-    rule = {
-        "Ring": "a Ring uses an even number of links",
-        "FullyConnected": f"FullyConnected uses a multiple of {divisor}",
-        "Switch": "a Switch uses at least 1 link",
-    }[dimension.block]
+    block = by_name_1(dimension.block)
+    assert block.astra_sim_1 is not None
+    least, divisor = block.astra_sim_1.least, block.astra_sim_1.divisor(dimension.size)
+    rule = block.astra_sim_1.rule.format(divisor=divisor)
     for key, value in (("units-count", dimension.size), ("links-count", dimension.links)):
         if value >= INT_LIMIT:
             yield "AS723", key, f"`{key}` is below 2^31"
@@ -80,7 +78,7 @@ def _dimension(dimension: TextDimension) -> Iterator[tuple[str, str, str]]:
         yield "AS725", "links-count", f"no link is left of {dimension.links}: {rule}"
     elif dimension.links % divisor:
         yield "AS847", "links-count", f"some of the {dimension.links} links are not used: {rule}"
-    if dimension.type == "PP" and dimension.block != "Switch":
+    if dimension.type == "PP" and not block.switched:
         yield "AS723", "dimension-type", f"`PP` is for Switch only, not for {dimension.block}"
     for key, attribute in keys.DIMENSION_KEYS.items():
         row = load(SCHEMA)["properties"][key]["items"]

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from astrac.conform import load
+from astrac.simulators.algorithms import words_2
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import Policy
 from astrac.simulators.astra_sim_1.read_system import SETTINGS
 from astrac.simulators.astra_sim_1.read_workload import KINDS as WORDS
-from astrac.simulators.astra_sim_2.fix import ALGORITHMS
 from astrac.simulators.edits import Mender, of_document, same
 from astrac.simulators.rows import Edit
 from astrac.simulators.trees import json_tree
@@ -52,7 +52,7 @@ def _setting(key: str, value: str) -> str:
     if key in keys.IMPLEMENTATION_KEYS.values():
         words = [word for word in re.split(r"[_,;\[\]\"]+", value) if word]
         schema = load("system")
-        mender = Mender(schema, ALGORITHMS)
+        mender = Mender(schema, words_2())
         mended = "_".join(str(mender.text(word, schema["$defs"]["algorithms"]["items"])) for word in words)
     elif value in {"true", "false"}:
         mended = str(int(value == "true"))

@@ -13,6 +13,7 @@ from struct import pack, unpack
 from typing import TYPE_CHECKING
 
 from astrac.job import Kind, bytes_per_ns
+from astrac.simulators.blocks import by_name_1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -197,7 +198,7 @@ class TextDimension:
     """One entry of each list of network.json.
 
     Attributes:
-        block: `Ring`, `FullyConnected` or `Switch`.
+        block: the word of `topologies-per-dim`, a row of `blocks.BLOCKS`.
         size: NPUs (`units-count`).
         links: of one NPU, all directions (`links-count`).
         bandwidth: of one link as the file says it, in 2^30 bytes per second (`link-bandwidth`).
@@ -223,11 +224,7 @@ class TextDimension:
     @property
     def links_used(self) -> int:
         """Links that one message gets: `k` in `bandwidth * k`. 0 when the simulator refuses the count."""
-        if self.block == "Ring":
-            return self.links - self.links % 2
-        if self.block == "FullyConnected":
-            return self.links // (self.size - 1) if self.size > 1 else 0
-        return self.links
+        return by_name_1(self.block).links_used(self.size, self.links)
 
     @property
     def bytes_per_ns(self) -> float:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Result, diagnostic
 from astrac.job import IMPLEMENTED
+from astrac.simulators.algorithms import Named, by_word_2
+from astrac.simulators.algorithms.ring import RING
 from astrac.simulators.astra_sim_1.can_say import HINT, can_say
 from astrac.simulators.astra_sim_1.check import check_derived
 from astrac.simulators.astra_sim_1.job import (
@@ -28,7 +30,7 @@ from astrac.simulators.astra_sim_1.job import (
     Work,
 )
 from astrac.simulators.astra_sim_2.lower.machine import machine_of
-from astrac.simulators.blocks import BY_NAME
+from astrac.simulators.blocks import BLOCKS, LONE, by_name_2
 from astrac.training.plan import Communicate, Computation, Phase
 from astrac.training.strategies.layer_units import is_matrix, units
 from astrac.training.strategies.placement import bounds
@@ -70,23 +72,31 @@ def derive_network(machine: Machine) -> TextNetwork:
 
 
 def _dimension(dimension: Dimension) -> TextDimension:
-    # A lone NPU has no neighbours: FullyConnected would divide by its 0 links.
-    block = BY_NAME["Switch" if dimension.size == 1 else dimension.block]
-    bandwidth = dimension.bandwidth / block.lanes
-    return TextDimension(block.name, dimension.size, block.links(dimension.size), bandwidth, dimension.latency)
+    size = dimension.size
+    row = BLOCKS[LONE] if size == 1 else by_name_2(dimension.block)
+    assert row.astra_sim_1 is not None
+    links = row.astra_sim_1.links(size)
+    bandwidth = dimension.bandwidth / row.links_used(size, links)
+    return TextDimension(row.astra_sim_1.name, size, links, bandwidth, dimension.latency)
 
 
 def derive_system(machine: Machine) -> TextSystem:
     """The same knobs; a kind without words in 2.x takes the all-reduce's, since 1.0 wants all four."""
-    default = machine.algorithms.get(IMPLEMENTED[0]) or ("ring",) * len(machine.dimensions)
+    known = {kind: tuple(_word(word) for word in words) for kind, words in machine.algorithms.items()}
+    default = known.get(IMPLEMENTED[0]) or (Named(RING).astra_sim_1,) * len(machine.dimensions)
     return TextSystem(
         scheduling=machine.scheduling,
-        algorithms={kind: machine.algorithms.get(kind, default) for kind in IMPLEMENTED},
+        algorithms={kind: known.get(kind, default) for kind in IMPLEMENTED},
         optimization=machine.optimization,
         splits=machine.splits,
         endpoint_delay=10 if machine.endpoint_delay is None else machine.endpoint_delay,
         active_chunks=machine.active_chunks,
     )
+
+
+def _word(word: str) -> str:
+    named = by_word_2(word)
+    return word if named is None else named.astra_sim_1
 
 
 def _micro(plan: Plan) -> tuple[TextWorkload, int]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Label, Result, diagnostic, has_errors
+from astrac.simulators.algorithms import by_word_1, words_1
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import SharedBus, TextSystem
-from astrac.simulators.astra_sim_1.simulate.logical import WORD_FORMS, algorithm
 from astrac.simulators.words import Words
 from astrac.suggest import did_you_mean
 
@@ -80,11 +80,11 @@ def _log(word: str) -> str | None:
 
 def _words(text: str) -> tuple[str, ...] | None:
     words = tuple(text.split("_"))
-    found = [algorithm(word) for word in words]
+    found = [by_word_1(word) for word in words]
     return words if all(known is not None and known.window != 0 for known in found) else None
 
 
-_FORMS = ", ".join(f"`{form}`" for form in WORD_FORMS)
+_FORMS = ", ".join(f"`{form}`" for form in words_1())
 _IMPLEMENTATION = Setting("", f"words joined by an underscore: {_FORMS}", _words, required=True)
 
 SETTINGS: dict[str, Setting] = {

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Result
 from astrac.job import IMPLEMENTED, Dimension, Kind, Machine
+from astrac.simulators.algorithms import by_word_1
 from astrac.simulators.astra_sim_1.job import Policy
 from astrac.simulators.astra_sim_1.read import read
+from astrac.simulators.blocks import by_name_1
 from astrac.simulators.spec_text import SpecWriter, benchmark
 
 if TYPE_CHECKING:
@@ -38,10 +40,15 @@ def _machine(job: TextJob) -> Machine:
     """The 2.x machine with the same physics: a message gets the links that its block lends it."""
     return Machine(
         dimensions=tuple(
-            Dimension(dimension.block, dimension.size, dimension.bandwidth * dimension.links_used, dimension.latency)
+            Dimension(
+                by_name_1(dimension.block).astra_sim_2 or dimension.block,
+                dimension.size,
+                dimension.bandwidth * dimension.links_used,
+                dimension.latency,
+            )
             for dimension in job.network.dimensions
         ),
-        algorithms={kind: job.system.words(kind) for kind in IMPLEMENTED},
+        algorithms={kind: tuple(map(_word, job.system.words(kind))) for kind in IMPLEMENTED},
         splits=job.system.splits,
         active_chunks=job.system.active_chunks,
         optimization=job.system.optimization,
@@ -59,7 +66,7 @@ def _unsayable(job: TextJob) -> Iterator[str]:
             yield f"dimension {at} has {dimension.size} NPU: a spec has at least 2"
         if dimension.nic_latency:
             yield f"`nic-latency` {dimension.nic_latency} of dimension {at}: nearest is a latency that has it in it"
-        if dimension.router_latency and dimension.block == "Switch":
+        if dimension.router_latency and by_name_1(dimension.block).switched:
             yield f"`router-latency` {dimension.router_latency} of dimension {at}: nearest is half of it in each hop"
         if dimension.memory_scale:
             yield f"`hbm-scale` {dimension.memory_scale} of dimension {at}: a spec prices memory by `hardware.memory`"
@@ -82,3 +89,8 @@ def _text_model(job: TextJob, writer: SpecWriter) -> list[str]:
         "the workload: a spec makes its own from a model and its parallelism; one collective stands for it"
     )
     return benchmark(Kind.ALL_REDUCE, 1 << 20, 1)
+
+
+def _word(word: str) -> str:
+    named = by_word_1(word)
+    return word if named is None else named.astra_sim_2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from astrac.diagnostics import Diagnosed
 from astrac.job import IMPLEMENTED
 from astrac.positioned import child
+from astrac.simulators.algorithms import whole_2, words_2
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.edits import of_document, same
 from astrac.simulators.rows import Edit
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from astrac.positioned import Tree
     from astrac.source import Source
-
-ALGORITHMS = ("ring", "oneRing", "direct", "oneDirect", "halvingDoubling", "oneHalvingDoubling", "doubleBinaryTree")
 
 
 def fix(kind: str, source: Source, beside: Callable[[], Mapping[str, Sequence[Path]]]) -> Iterator[Edit]:
@@ -41,7 +40,7 @@ def fix(kind: str, source: Source, beside: Callable[[], Mapping[str, Sequence[Pa
             source,
             "system",
             json_tree,
-            words=ALGORITHMS,
+            words=words_2(),
             further=lambda tree, value: _expanded(tree, value, dimensions),
         )
     return iter(())
@@ -67,6 +66,6 @@ def _expanded(tree: Tree, value: dict[str, Any], dimensions: int | None) -> Iter
     lists = {key: value[key] for key in names if isinstance(value.get(key), list) and value[key]}
     wanted = dimensions or max(map(len, lists.values()), default=0)
     for key, words in lists.items():
-        if len(words) == 1 < wanted and isinstance(words[0], str) and not words[0].startswith("one"):
+        if len(words) == 1 < wanted and isinstance(words[0], str) and not whole_2(words[0]):
             span = tree.at(next(child("", old) for old in tree.value if old == key or same(old, [key])))
             yield Edit(span.start, span.end, json.dumps(words * wanted))

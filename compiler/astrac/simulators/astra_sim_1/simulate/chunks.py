@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 CHUNK_LIMIT = 2_000_000
 """Chunks of one collective; more are not simulated (the simulator would need hours)."""
 
-TREE = "doubleBinaryTree"
-
 
 @dataclass(frozen=True, slots=True)
 class Phase:
@@ -87,7 +85,7 @@ class Planner:
     def _needs_everyone(self, logical: LogicalDimension) -> bool:
         """Whether the NPUs of other rows are part of it: a flat row of several dimensions, a tree beside others."""
         beside = sum(other.size > 1 for other in self.dimensions[Kind.ALL_REDUCE]) > 1
-        return len(logical.dimensions) > 1 or (logical.algorithm.name == TREE and beside)
+        return len(logical.dimensions) > 1 or (logical.algorithm.row.dimensions_only and beside)
 
     def _rotate(self, order: list[LogicalDimension]) -> list[LogicalDimension]:
         if self.system.inter != "roundRobin":
@@ -111,7 +109,7 @@ class Planner:
         result = []
         for task, logical in self.tasks(kind, involved):
             # A tree is an all-reduce whatever it stands for, also to the rules of the queues.
-            step = Kind.ALL_REDUCE if logical.algorithm.name == TREE else task
+            step = logical.algorithm.row.runs(task)
             after = size_after(step, logical, size)
             duration = self.phases.duration(step, logical, size)
             result.append(Phase(self._queue(logical.level), step, duration, max(size, after)))

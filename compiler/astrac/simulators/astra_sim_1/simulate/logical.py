@@ -6,61 +6,23 @@ One is a group of NPUs in a row: a whole dimension, a part of one that a transfo
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 from astrac.job import IMPLEMENTED, Kind
+from astrac.simulators.algorithms import Named, by_word_1
 from astrac.simulators.astra_sim_1.job import TRANSFORMERS, TextDimension, TextJob, TextNetwork
 from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
 from astrac.simulators.astra_sim_1.simulate.network import message_time
+from astrac.simulators.blocks import Symmetry, by_name_1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-WORD_FORMS = (
-    "ring", "direct", "directW", "halvingDoubling", "doubleBinaryTree",
-    "oneRing", "oneDirect", "oneDirectW", "oneHalvingDoubling",
-)  # fmt: skip
-"""Words of an `*-implementation` list; W is a number of up to 5 digits."""
 
-_WORD = re.compile(r"(ring|oneRing|doubleBinaryTree|halvingDoubling|oneHalvingDoubling|(?:direct|oneDirect)(\d{0,5}))")
-
-_ALGORITHMS = {
-    "ring": "ring",
-    "oneRing": "ring",
-    "direct": "direct",
-    "oneDirect": "direct",
-    "halvingDoubling": "halvingDoubling",
-    "oneHalvingDoubling": "halvingDoubling",
-    "doubleBinaryTree": "doubleBinaryTree",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Algorithm:
-    """A word of an `*-implementation` list.
-
-    Attributes:
-        name: `ring`, `direct`, `halvingDoubling` or `doubleBinaryTree`.
-        flat: one of the `one*` words: one row of all NPUs, whatever the dimensions.
-        window: messages in flight of `direct`, None = all.
-    """
-
-    name: str
-    flat: bool = False
-    window: int | None = None
-
-
-def algorithm(word: str) -> Algorithm | None:
-    """What a word means, or None when the simulator does not know it."""
-    match = _WORD.fullmatch(word)
-    if match is None:
-        return None
-    name = word.rstrip("0123456789")
-    window = int(match[2]) if match[2] else None
-    return Algorithm(_ALGORITHMS[name], name.startswith("one"), window)
+def _symmetry(dimension: TextDimension) -> Symmetry:
+    return by_name_1(dimension.block).symmetry
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +41,19 @@ class LogicalDimension:
     size: int
     stride: int
     dimensions: tuple[TextDimension, ...]
-    algorithm: Algorithm
+    algorithm: Named
 
     @property
     def symmetric(self) -> bool:
         """Whether all members see the same distances, so that one stands for all."""
         dimension = self.dimensions[0]
-        whole = dimension.block != "Ring" or self.stride * self.size == dimension.size
-        return len(self.dimensions) == 1 and whole
+        whole = _symmetry(dimension) is Symmetry.SHIFTS and self.stride * self.size == dimension.size
+        return len(self.dimensions) == 1 and (whole or _symmetry(dimension) is Symmetry.PAIRS)
+
+    @property
+    def equidistant(self) -> bool:
+        """Whether all pairs are equally far apart."""
+        return len(self.dimensions) == 1 and _symmetry(self.dimensions[0]) is Symmetry.PAIRS
 
     def time(self, source: int, target: int, size: int) -> float:
         """Ns of a message of `size` bytes between two members, by their index in the row.
@@ -94,21 +61,21 @@ class LogicalDimension:
         Only the highest dimension in which they differ counts.
         """
         if len(self.dimensions) == 1:
-            return message_time(self.dimensions[0], abs(source - target) * self.stride, size)
-        dimension, offset = self.dimensions[0], 0
+            return message_time(self.dimensions[0], source * self.stride, target * self.stride, size)
+        dimension, ends = self.dimensions[0], (0, 0)
         for candidate in self.dimensions:
             source, low_source = divmod(source, candidate.size)
             target, low_target = divmod(target, candidate.size)
             if low_source != low_target:
-                dimension, offset = candidate, abs(low_source - low_target)
-        return message_time(dimension, offset, size)
+                dimension, ends = candidate, (low_source, low_target)
+        return message_time(dimension, *ends, size)
 
     def neighbour_times(self, size: int) -> tuple[float, ...]:
         """Ns from each member's predecessor to it; one entry when all are equal."""
         if self.symmetric:
             return (self.time(0, 1, size),)
-        if len(self.dimensions) > 1:
-            steps = {message_time(dimension, 1, size) for dimension in self.dimensions}
+        if len(self.dimensions) > 1 and all(_symmetry(dimension) is not Symmetry.NONE for dimension in self.dimensions):
+            steps = {message_time(dimension, 0, 1, size) for dimension in self.dimensions}
             if len(steps) == 1:
                 return (steps.pop(),)
         times = tuple(self.time(member - 1 if member else self.size - 1, member, size) for member in range(self.size))
@@ -166,11 +133,11 @@ def _of_kind(
             reason = f"the group splits dimension {split.level}, for which {kind.name} has no word of its own"
             raise SimulationError(Fault.WORDS, reason)
         algorithms.insert(split.level, algorithms[split.level])
-    if algorithms[0].flat:
+    if algorithms[0].whole:
         return (_flat(network, algorithms[0]),)
-    if any(algorithm.flat for algorithm in algorithms):
+    if any(algorithm.whole for algorithm in algorithms):
         raise SimulationError(Fault.WORDS, f"a `one*` word must be the only one ({kind.name})")
-    if len(words) < len(network.dimensions) and algorithms[-1].name == "doubleBinaryTree":
+    if len(words) < len(network.dimensions) and algorithms[-1].row.dimensions_only:
         # The tree of the last word starts at the NPU's rank modulo the stride: outer NPUs are not in it.
         raise SimulationError(Fault.WORDS, f"the last word is a tree, for which all dimensions need one ({kind.name})")
     rows = _rows(network, split)
@@ -189,13 +156,13 @@ def _rows(network: TextNetwork, split: Split | None) -> list[tuple[TextDimension
     return rows
 
 
-def _flat(network: TextNetwork, algorithm: Algorithm) -> LogicalDimension:
+def _flat(network: TextNetwork, algorithm: Named) -> LogicalDimension:
     dimensions = tuple(dimension for dimension in network.dimensions if dimension.size > 1)
     return LogicalDimension(0, prod(d.size for d in dimensions), 1, dimensions or network.dimensions[:1], algorithm)
 
 
-def _known(word: str) -> Algorithm:
-    found = algorithm(word)
+def _known(word: str) -> Named:
+    found = by_word_1(word)
     if found is None:
         raise SimulationError(Fault.WORDS, f"`{word}` is not an algorithm")
     if found.window == 0:

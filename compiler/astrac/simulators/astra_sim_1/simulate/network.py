@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
-from astrac.simulators.blocks import BY_NAME
+from astrac.simulators.blocks import by_name_1
 
 if TYPE_CHECKING:
     from astrac.simulators.astra_sim_1.job import TextDimension
@@ -14,18 +14,15 @@ INT_LIMIT = 2**31
 """The simulator keeps bytes of a phase and ns of a message in 32-bit integers."""
 
 
-def hops(dimension: TextDimension, offset: int) -> int:
-    """Between two NPUs whose coordinates in the dimension differ by `offset`."""
-    return BY_NAME[dimension.block].hops(dimension.size, offset)
-
-
-def message_time(dimension: TextDimension, offset: int, size: int) -> float:
-    """Ns that `size` bytes take over `offset` coordinates; whole, unless the memory is slower than the network.
+def message_time(dimension: TextDimension, source: int, target: int, size: int) -> float:
+    """Ns of `size` bytes from one coordinate to another; whole, unless the memory is slower than the network.
 
     Each term is added to an integer and the sum truncated, in this order; memory is compared last, untruncated.
     """
-    terms = [hops(dimension, offset) * dimension.latency, size / dimension.bytes_per_ns, 2 * dimension.nic_latency]
-    if dimension.block == "Switch":
+    row = by_name_1(dimension.block)
+    hops = row.hops(dimension.size, source, target)
+    terms = [hops * dimension.latency, size / dimension.bytes_per_ns, 2 * dimension.nic_latency]
+    if row.switched:
         terms.append(dimension.router_latency)
     time = 0
     for term in terms:

@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from astrac.job import Kind
+from astrac.simulators.algorithms.double_binary_tree import DOUBLE_BINARY_TREE
+from astrac.simulators.algorithms.halving_doubling import HALVING_DOUBLING
 from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
 from astrac.simulators.astra_sim_1.simulate.messages import Budget, Exchange, exchange_time
 from astrac.simulators.astra_sim_1.simulate.network import INT_LIMIT
@@ -88,9 +90,10 @@ def size_after(kind: Kind, logical: LogicalDimension, size: int) -> int:
 
 def smallest_message(kind: Kind, logical: LogicalDimension, size: int) -> int:
     """Bytes of the smallest message of a phase that `size` bytes enter."""
-    if logical.algorithm.name == "doubleBinaryTree" or kind is Kind.ALL_GATHER:
+    row = logical.algorithm.row
+    if row is DOUBLE_BINARY_TREE or kind is Kind.ALL_GATHER:
         return size
-    if logical.algorithm.name == "halvingDoubling" and kind is Kind.ALL_REDUCE:
+    if row is HALVING_DOUBLING and kind is Kind.ALL_REDUCE:
         return size // (2 * logical.size) * 2
     return size // logical.size
 
@@ -114,7 +117,14 @@ class Phases:
                 raise SimulationError(
                     Fault.TOO_LARGE, f"a chunk of {size} bytes, 2^31 or more, enters a phase of {kind.name}"
                 )
-            self._known[key] = ALGORITHMS[logical.algorithm.name](kind, logical, size, self.endpoint)
+            row = logical.algorithm.row
+            name = row.words.astra_sim_1
+            if not row.sizes.admit(logical.size):
+                reason = f"{name} among {logical.size} NPUs, not a power of two"
+                raise SimulationError(Fault.POWER_OF_TWO, reason)
+            if kind not in row.kinds:
+                raise SimulationError(Fault.KIND, f"{name} cannot do an {kind.name.lower().replace('_', '-')}")
+            self._known[key] = ALGORITHMS[row.words.language](kind, logical, size, self.endpoint)
         return self._known[key]
 
 
@@ -167,7 +177,7 @@ def _direct(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint
         return logical.time(source, (source + offset) % members, message)
 
     if logical.symmetric and window == others:
-        distances = others if logical.dimensions[0].block == "Ring" else 1
+        distances = 1 if logical.equidistant else others
         endpoint.budget.look_at(distances)
         times = {time(0, offset) for offset in range(1, distances + 1)}
         rounds = sends // others
@@ -189,10 +199,6 @@ def _direct(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint
 
 def _halving_doubling(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint) -> Duration:
     """Partners differ in one bit of their index, so all members are alike, also in a flat or a split row."""
-    if logical.size & (logical.size - 1):
-        raise SimulationError(Fault.POWER_OF_TWO, f"halvingDoubling among {logical.size} NPUs, not a power of two")
-    if kind is Kind.ALL_TO_ALL:
-        raise SimulationError(Fault.KIND, "halvingDoubling cannot do an all-to-all")
     levels = logical.size.bit_length() - 1
     offsets = [1 << level for level in range(levels)]
     halves = [size >> level for level in range(1, levels + 1)]
@@ -212,8 +218,6 @@ def _halving_doubling(kind: Kind, logical: LogicalDimension, size: int, endpoint
 def _double_binary_tree(kind: Kind, logical: LogicalDimension, size: int, endpoint: Endpoint) -> Duration:
     """Always an all-reduce, whatever it stands for: wrong, and what the simulator does."""
     del kind
-    if logical.size & (logical.size - 1):
-        raise SimulationError(Fault.POWER_OF_TWO, f"doubleBinaryTree among {logical.size} NPUs, not a power of two")
     endpoint.budget.look_at(logical.size)
     ns, message = tree_time(logical, size, endpoint.delay, reduction_time(size))
     return Duration(ns, _tail(endpoint.delay, None, message))
@@ -247,6 +251,7 @@ def _exchanged(exchange: Exchange, endpoint: Endpoint) -> Duration:
 ALGORITHMS: dict[str, Callable[[Kind, LogicalDimension, int, Endpoint], Duration]] = {
     "ring": _ring,
     "direct": _direct,
-    "halvingDoubling": _halving_doubling,
-    "doubleBinaryTree": _double_binary_tree,
+    "halving_doubling": _halving_doubling,
+    "double_binary_tree": _double_binary_tree,
 }
+"""By the language's word: the durations of the rows of `algorithms.ALGORITHMS` that have a word of 1.0."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from astrac.job import Kind
 from astrac.simulators.astra_sim_1.simulate import loops
-from astrac.simulators.astra_sim_1.simulate.chunks import TREE, Planner, planner
+from astrac.simulators.astra_sim_1.simulate.chunks import Planner, planner
 from astrac.simulators.astra_sim_1.simulate.faults import Fault, SimulationError
 from astrac.simulators.astra_sim_1.simulate.network import INT_LIMIT
 from astrac.simulators.astra_sim_1.simulate.phases import size_after, smallest_message
@@ -14,6 +13,7 @@ from astrac.simulators.astra_sim_1.simulate.phases import size_after, smallest_m
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from astrac.job import Kind
     from astrac.simulators.astra_sim_1.job import Stage, TextJob
 
 
@@ -78,8 +78,11 @@ def _look_at_chunk(layout: Planner, kind: Kind, involved: tuple[bool, ...], size
     for _ in layout.dimensions[kind] if layout.system.inter == "roundRobin" else (None,):
         entering = size
         for task, logical in layout.tasks(kind, involved):
-            if logical.algorithm.name == TREE and task is not Kind.ALL_REDUCE:
-                raise SimulationError(Fault.KIND, f"{TREE} does an all-reduce where {task.name} should be done")
+            row = logical.algorithm.row
+            if row.instead is not None and task not in row.kinds:
+                does = row.instead.name.lower().replace("_", "-")
+                reason = f"{row.words.astra_sim_1} does an {does} where {task.name} should be done"
+                raise SimulationError(Fault.KIND, reason)
             if entering >= INT_LIMIT:
                 raise SimulationError(Fault.TOO_LARGE, f"a chunk of {entering} bytes, 2^31 or more, enters a phase")
             message = smallest_message(task, logical, entering)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
 from astrac.job import IMPLEMENTED, AxisGroup, Collective, Kind, ListedGroup
+from astrac.simulators.algorithms import IN_GROUPS, by_word_2, whole_2
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
 from astrac.simulators.astra_sim_2.groups import used
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from astrac.job import Group, Job
     from astrac.simulators.astra_sim_2.check.evidence import Evidence
     from astrac.source import Span
-
-TREE = "doubleBinaryTree"
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,8 @@ def _unable(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
         what = _inability(kind, word, size, listed=listed)
         if what is not None:
             place = evidence.at("system", f"/{key}/{index}")
-            crashes = listed and word == TREE
+            named = by_word_2(word)
+            crashes = listed and named is not None and named.row.dimensions_only
             sizes = () if crashes else evidence.label("network", f"/npus_count/{index}", "the NPUs")
             yield diagnostic("AS772", f"{what}: {use.words}", place, *sizes)
 
@@ -98,10 +98,10 @@ def _unheard(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
     if listed is not None and delay not in {None, GROUP_ENDPOINT_DELAY}:
         message = f"a communicator group pays {GROUP_ENDPOINT_DELAY} ns, not `endpoint-delay` {delay}: {use.words}"
         yield diagnostic("AS877", message, evidence.at("system", "/endpoint-delay"))
-    if listed is not None and len(words) > 1 and set(words) != {"ring"}:
-        message = (
-            f"a communicator group of {listed} NPUs runs `ring`, whatever these {len(words)} words say: {use.words}"
-        )
+    runs = IN_GROUPS.words.astra_sim_2
+    if listed is not None and len(words) > 1 and set(words) != {runs}:
+        ignored = f"whatever these {len(words)} words say: {use.words}"
+        message = f"a communicator group of {listed} NPUs runs `{runs}`, {ignored}"
         yield diagnostic("AS877", message, evidence.at("system", f"/{keys.IMPLEMENTATION_KEYS[use.op.kind]}"))
 
 
@@ -115,7 +115,7 @@ def _at_work(evidence: Evidence, use: Use, words: tuple[str, ...]) -> Iterator[t
         return
     involved = use.op.group.dimensions if isinstance(use.op.group, AxisGroup) else None
     for index, word in enumerate(words):
-        if word.startswith("one") or involved is None or involved[index]:
+        if whole_2(word) or involved is None or involved[index]:
             yield index, word
 
 
@@ -132,19 +132,20 @@ def _members(evidence: Evidence, use: Use, index: int, word: str) -> int:
     listed = _listed(evidence, use)
     if listed is not None:
         return listed
-    return machine.npus if word.startswith("one") else machine.dimensions[index].size
+    return machine.npus if whole_2(word) else machine.dimensions[index].size
 
 
 def _inability(kind: Kind, word: str, size: int, *, listed: bool) -> str | None:
     """What an algorithm cannot do, in words."""
-    lower = word.lower()
-    if lower.endswith("halvingdoubling") and kind is Kind.ALL_TO_ALL:
-        return f"`{word}` has no all-to-all"
-    if lower.endswith("halvingdoubling") and size & (size - 1):
-        return f"`{word}` needs a power of two, not {size} NPUs"
-    if word == TREE and listed:
-        return "`doubleBinaryTree` crashes in a sub-group"
-    if word == TREE and size & (size - 1):
+    named = by_word_2(word)
+    row = None if named is None else named.row
+    if row is None:
+        return None
+    if row.runs(kind) not in row.kinds:
+        return f"`{word}` has no {kind.name.lower().replace('_', '-')}"
+    if row.dimensions_only and listed:
+        return f"`{word}` crashes in a sub-group"
+    if not row.sizes.admit(size):
         return f"`{word}` needs a power of two, not {size} NPUs"
     return None
 

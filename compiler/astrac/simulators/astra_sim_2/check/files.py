@@ -9,6 +9,7 @@ from astrac.conform import unread
 from astrac.diagnostics import Diagnosed, Label, diagnostic
 from astrac.job import Kind, MemoryType
 from astrac.positioned import child
+from astrac.simulators.algorithms import ALGORITHMS
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.check import custom
 from astrac.simulators.astra_sim_2.read.documents import old_key, read_groups, read_machine, read_memory, read_network
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from astrac.diagnostics import Diagnostic, Result
     from astrac.positioned import Tree
+    from astrac.simulators.algorithms.row import Algorithm
     from astrac.source import Source
 
 ANY_NPUS = 1 << 31
@@ -78,35 +80,37 @@ def _about_system(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
         whole = tree.at("")
         place = tree.values.get("/local-mem-bw", whole.source.span(whole.start, whole.start + 1))
         yield diagnostic("AS862", "without `local-mem-bw` the reductions of collectives take no time", place)
-    yield from _trees(tree)
+    for row in ALGORITHMS.values():
+        if row.instead is not None:
+            yield from _instead(tree, row)
     if value.get("model-shared-bus") == 1 and not value.keys() & {"L", "o", "g", "G"}:
         message = "`L`, `o`, `g` and `G` are missing: the bus costs nothing but `local-reduction-delay`"
         yield diagnostic("AS875", message, tree.at("/model-shared-bus"))
 
 
-def _trees(tree: Tree) -> Iterator[Diagnostic]:
-    """A tree in the list of a kind that it does not do: told once, at the first.
+def _instead(tree: Tree, row: Algorithm) -> Iterator[Diagnostic]:
+    """An algorithm in the list of a kind in whose place it runs another: told once, at the first.
 
     In an all-reduce over several dimensions all but the last reduce-scatter and all-gather.
     """
+    assert row.instead is not None
+    word = row.words.astra_sim_2
     found = []
-    first = tree.value.get(keys.IMPLEMENTATION_KEYS[Kind.ALL_REDUCE])
-    if (
-        isinstance(first, list)
-        and "doubleBinaryTree" in first[:-1]
-        and tree.value.get("collective-optimization") != "baseline"
-    ):
-        at = first.index("doubleBinaryTree")
-        found.append(("reduce-scatter of an all-reduce", f"/{keys.IMPLEMENTATION_KEYS[Kind.ALL_REDUCE]}/{at}"))
-    for kind in (Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_TO_ALL):
-        key = keys.IMPLEMENTATION_KEYS[kind]
+    key = keys.IMPLEMENTATION_KEYS[Kind.ALL_REDUCE]
+    first = tree.value.get(key)
+    if isinstance(first, list) and word in first[:-1] and tree.value.get("collective-optimization") != "baseline":
+        found.append(("reduce-scatter of an all-reduce", f"/{key}/{first.index(word)}"))
+    for kind, key in keys.IMPLEMENTATION_KEYS.items():
         words = tree.value.get(key)
-        if isinstance(words, list) and "doubleBinaryTree" in words:
-            found.append((kind.name.lower().replace("_", "-"), f"/{key}/{words.index('doubleBinaryTree')}"))
+        if kind not in row.kinds and isinstance(words, list) and word in words:
+            found.append((_words(kind), f"/{key}/{words.index(word)}"))
     if found:
         kinds = ", ".join(f"the {name}" for name, _ in found)
-        message = f"`doubleBinaryTree` runs an all-reduce in place of {kinds}"
-        yield diagnostic("AS863", message, tree.at(found[0][1]))
+        yield diagnostic("AS863", f"`{word}` runs an {_words(row.instead)} in place of {kinds}", tree.at(found[0][1]))
+
+
+def _words(kind: Kind) -> str:
+    return kind.name.lower().replace("_", "-")
 
 
 def _about_memory(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:

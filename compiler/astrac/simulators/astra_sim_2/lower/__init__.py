@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors
+from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_errors
 from astrac.job import (
+    IMPLEMENTED,
     Collective,
     Compute,
     Job,
@@ -18,17 +19,20 @@ from astrac.job import (
     Send,
     Store,
 )
+from astrac.simulators.algorithms import by_word
 from astrac.simulators.astra_sim_2.check.job import check_own
 from astrac.simulators.astra_sim_2.lower.groups import Groups, boxes
 from astrac.simulators.astra_sim_2.lower.limits import limits
 from astrac.simulators.astra_sim_2.lower.machine import machine_of
 from astrac.simulators.astra_sim_2.lower.steer import steer
+from astrac.simulators.blocks import BLOCKS
 from astrac.training.plan import Communicate, Computation, Plan, Remote, Step, Transfer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from astrac.source import Span
+    from astrac.spec import Spec
     from astrac.training.plan import StageProgram
 
 
@@ -40,9 +44,13 @@ def lower(plan: Plan, near: Callable[[str], Span]) -> Result[Job]:
         near: the place of a JSON pointer of the spec's document.
 
     Returns:
-        AS705 when a node's time is out of the simulator's reach, AS717 and AS718 for a collective that it cannot run,
-        AS920 for a mistake of ours; advice on what it makes of groups, and what it charges extra.
+        AS702 for a building block or an algorithm that ASTRA-sim does not have, AS705 when a node's time is out of its
+        reach, AS717 and AS718 for a collective that it cannot run, AS920 for a mistake of ours; advice on what it makes
+        of groups, and what it charges extra.
     """
+    unknown = tuple(_unknown_words(plan.spec, near))
+    if unknown:
+        return Result(None, unknown)
     machine = machine_of(plan.spec)
     groups = Groups(plan, machine)
     try:
@@ -53,6 +61,23 @@ def lower(plan: Plan, near: Callable[[str], Span]) -> Result[Job]:
     job = Job(plan.spec.model.name or "model", machine, plan.axes, programs, classes)
     found = tuple(limits(plan.spec, job, near))
     return Result(job, found if has_errors(found) else (*found, *check_own(job, near)))
+
+
+def _unknown_words(spec: Spec, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
+    """AS702 for building blocks and algorithms that ASTRA-sim 2.x does not have."""
+    asked: dict[str, str | None] = {"/system/algorithm": spec.system.algorithm}
+    for index, dimension in enumerate(spec.topology.dimensions):
+        pointer = f"/topology/dimensions/{index}"
+        if BLOCKS[dimension.kind].astra_sim_2 is None:
+            hint = "it has " + ", ".join(f"`{row.word}`" for row in BLOCKS.values() if row.astra_sim_2)
+            message = f"ASTRA-sim 2.x has no `{dimension.kind}`"
+            yield diagnostic("AS702", message, at(pointer), hints=(hint,))
+        asked[f"{pointer}/algorithm"] = dimension.algorithm
+        for kind in () if dimension.algorithms is None else IMPLEMENTED:
+            asked[f"{pointer}/algorithms/{kind.name.lower()}"] = getattr(dimension.algorithms, kind.name.lower())
+    for pointer, word in asked.items():
+        if word and by_word(word).words.astra_sim_2 is None:
+            yield diagnostic("AS702", f"ASTRA-sim 2.x has no `{word}`", at(pointer))
 
 
 def _ops(

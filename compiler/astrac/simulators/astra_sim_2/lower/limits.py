@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnostic, diagnostic
 from astrac.job import AxisGroup, Collective, Job, Kind, ListedGroup
-from astrac.simulators.astra_sim_2.lower.machine import ALGORITHMS, UNABLE, wanted
+from astrac.simulators.algorithms import IN_GROUPS, by_word, by_word_2
+from astrac.simulators.algorithms.ring import RING
+from astrac.simulators.astra_sim_2.lower.machine import wanted
 from astrac.simulators.astra_sim_2.simulate import collective_time
 from astrac.training.strategies.placement import bounds
 
@@ -67,12 +69,13 @@ def _unable(spec: Spec, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator
         for index, kind in _asked(case, spec):
             block = spec.topology.dimensions[index]
             word = wanted(block, case.kind, spec.system.algorithm)
-            if kind not in UNABLE.get(word, ()) or (index, case.kind) in told:
+            if kind in by_word(word).row.kinds or (index, case.kind) in told:
                 continue
             told.add((index, case.kind))
             pointer = f"/topology/dimensions/{index}/algorithm" if block.algorithm else "/system/algorithm"
             key, what = case.kind.name.lower(), kind.name.lower().replace("_", "-")
-            hint = f"say `algorithms {{ {key}: ring }}` in `{block.name}`, or another word that can do it"
+            other = by_word(word).row.stand_in
+            hint = f"say `algorithms {{ {key}: {other} }}` in `{block.name}`, or another word that can do it"
             part = "" if kind is case.kind else " part of"
             message = f"`{word}` cannot do the {what}{part} `{name}`"
             yield diagnostic("AS718", message, at(pointer), hints=(hint,))
@@ -96,7 +99,7 @@ def _broken(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -
     machine = job.machine
     told: set[Kind] = set()
     for case, (name, rank) in sorted(cases.items(), key=lambda entry: entry[0].bytes):
-        odd = any(word not in _RINGS for word in machine.algorithms[case.kind])
+        odd = any(not _stands_in(word) for word in machine.algorithms[case.kind])
         short = case.kind is Kind.ALL_GATHER and case.bytes < machine.splits
         if case.kind in told or not (odd or short):
             continue
@@ -109,17 +112,21 @@ def _broken(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -
             hint = f"at most {case.bytes} `chunks`"
             yield diagnostic("AS717", message, at("/system/chunks"), hints=(hint,))
         else:
-            yield diagnostic("AS717", message, at(_algorithm_pointer(spec)), hints=("`ring` can run it",))
+            yield diagnostic(
+                "AS717", message, at(_algorithm_pointer(spec)), hints=(f"`{RING.words.language}` can run it",)
+            )
 
 
-_RINGS = (ALGORITHMS["ring"], ALGORITHMS["one_ring"])
+def _stands_in(word: str) -> bool:
+    named = by_word_2(word)
+    return named is not None and named.row.stands_in
 
 
 def _algorithm_pointer(spec: Spec) -> str:
     """Where the spec asks for the last algorithm that is no ring."""
     for index, block in reversed(list(enumerate(spec.topology.dimensions))):
         for key in ("algorithm", "algorithms"):
-            if getattr(block, key) not in (None, "ring"):
+            if getattr(block, key) not in (None, RING.words.language):
                 return f"/topology/dimensions/{index}/{key}"
     return "/system/algorithm"
 
@@ -161,7 +168,7 @@ def _flattened(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At
         dimensions = [spec.topology.dimensions[index] for index in _touched(group, spec, job)]
         words = {wanted(block, case.kind, spec.system.algorithm) for block in dimensions}
         delayed = job.machine.endpoint_delay != 10
-        forced = len(job.machine.dimensions) > 1 and (len(dimensions) > 1 or words != {"ring"})
+        forced = len(job.machine.dimensions) > 1 and (len(dimensions) > 1 or words != {IN_GROUPS.words.language})
         if not (delayed or forced):
             continue
         told.add(group)

@@ -9,30 +9,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from astrac.job import IMPLEMENTED, NETWORK_GB, Dimension, Kind, Machine, MemoryType, RemoteMemory
-from astrac.simulators.blocks import BY_WORD
+from astrac.simulators.algorithms import by_word
+from astrac.simulators.blocks import BLOCKS
 from astrac.training.strategies.placement import npus
 
 if TYPE_CHECKING:
     from astrac.spec import Dimension as DimensionBlock
     from astrac.spec import Spec
-
-ALGORITHMS: dict[str, str] = {
-    "ring": "ring",
-    "direct": "direct",
-    "halving_doubling": "halvingDoubling",
-    "double_binary_tree": "doubleBinaryTree",
-    "one_ring": "oneRing",
-    "one_direct": "oneDirect",
-    "one_halving_doubling": "oneHalvingDoubling",
-}
-"""Words of the language and of system.json."""
-
-UNABLE: dict[str, tuple[Kind, ...]] = {
-    "halving_doubling": (Kind.ALL_TO_ALL,),
-    "one_halving_doubling": (Kind.ALL_TO_ALL,),
-    "double_binary_tree": (Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_TO_ALL),
-}
-"""Kinds that an algorithm does not run, or runs as something else; `ring` stands for them."""
 
 SHARING = {"npu": MemoryType.PER_NPU, "node": MemoryType.PER_NODE, "pool": MemoryType.POOL}
 OPTIMIZATIONS = {"local_bw_aware": "localBWAware", "baseline": "baseline"}
@@ -61,27 +44,27 @@ def machine_of(spec: Spec) -> Machine:
 def _dimension(block: DimensionBlock) -> Dimension:
     """Bandwidth in ASTRA-sim's network "GB", which are 2^30 bytes; latency in ns."""
     bandwidth = float(Fraction(block.bandwidth) / NETWORK_GB)
-    return Dimension(BY_WORD[block.kind].name, block.size, bandwidth, float(Fraction(block.latency) * 10**9))
+    name = BLOCKS[block.kind].astra_sim_2
+    assert name is not None, "`schedule` refuses blocks that 2.x does not have"
+    return Dimension(name, block.size, bandwidth, float(Fraction(block.latency) * 10**9))
 
 
 def _algorithms(spec: Spec) -> dict[Kind, tuple[str, ...]]:
     """Every list in full; a `one_` ring stands alone, since ASTRA-sim ignores what follows it."""
-    default = spec.system.algorithm
+    default = by_word(spec.system.algorithm)
     found: dict[Kind, tuple[str, ...]] = {}
     for kind in IMPLEMENTED:
-        if default.startswith("one_"):
-            found[kind] = (ALGORITHMS["one_ring" if kind in UNABLE.get(default, ()) else default],)
+        if default.whole:
+            found[kind] = (default.able(kind).astra_sim_2,)
         else:
-            found[kind] = tuple(_algorithm(block, kind, default) for block in spec.topology.dimensions)
+            blocks = spec.topology.dimensions
+            found[kind] = tuple(_algorithm(block, kind, default.words.language) for block in blocks)
     return found
 
 
 def _algorithm(block: DimensionBlock, kind: Kind, default: str) -> str:
-    word = wanted(block, kind, default)
-    if kind in UNABLE.get(word, ()):
-        word = "ring"
-    window = "" if word != "direct" or block.window is None else str(block.window)
-    return ALGORITHMS[word] + window
+    named = by_word(wanted(block, kind, default)).able(kind)
+    return named._replace(window=block.window if named.row.windowed else None).astra_sim_2
 
 
 def wanted(block: DimensionBlock, kind: Kind, default: str) -> str:

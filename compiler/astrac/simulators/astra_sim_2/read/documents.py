@@ -13,6 +13,7 @@ from astrac import conform
 from astrac.diagnostics import Label, Result, diagnostic
 from astrac.job import Dimension, ListedGroup, Machine, MemoryType, RemoteMemory
 from astrac.positioned import child
+from astrac.simulators.algorithms import whole_2
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.read import nearest
 from astrac.simulators.table import rivals
@@ -131,7 +132,7 @@ def _mixed(system: Tree) -> Iterator[Diagnostic]:
     for key in keys.IMPLEMENTATION_KEYS.values():
         words = system.value.get(key, [])
         for at, word in enumerate(words):
-            if word.startswith("one") and len(words) > 1:
+            if whole_2(word) and len(words) > 1:
                 message = f"`{word}` runs over all NPUs, so it stands alone in `{key}`"
                 yield diagnostic("AS702", message, system.at(f"/{key}/{at}"))
                 break
@@ -149,7 +150,7 @@ def _short_lists(system: Tree, dimensions: int) -> list[Diagnostic]:
         for key in keys.IMPLEMENTATION_KEYS.values()
         if key in system.value
         and len(system.value[key]) != dimensions
-        and not (len(system.value[key]) == 1 and system.value[key][0].startswith("one"))
+        and not (len(system.value[key]) == 1 and whole_2(system.value[key][0]))
     ]
 
 

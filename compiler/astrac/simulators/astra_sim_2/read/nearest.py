@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 
-from astrac.simulators.blocks import BY_NAME
+from astrac.simulators.blocks import names_2
 from astrac.suggest import did_you_mean
-
-BLOCKS = tuple(BY_NAME)
-
 
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile("torus"), "a torus is a `Ring` a dimension, `topology: [ Ring, Ring ]`: nothing is lost"),
@@ -31,10 +28,10 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
 def hints(word: str) -> tuple[str, ...]:
     """What to write in place of a word that is no building block."""
     plain = re.sub(r"[^a-z]", "", word.lower())
-    meant = next((block for block in BLOCKS if block.lower() == plain), None)
+    meant = next((block for block in names_2() if block.lower() == plain), None)
     if meant is not None:
         return (f"did you mean `{meant}`?",)
     form = next((hint for pattern, hint in _FORMS if pattern.search(plain)), None)
     if form is not None:
         return (form, "the ns-3 backend takes any links")
-    return did_you_mean(word, BLOCKS)
+    return did_you_mean(word, names_2())

@@ -16,29 +16,11 @@ from astrac.job import bytes_per_ns
 from astrac.simulators.astra_sim_2.simulate.network import Broken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from astrac.job import Dimension
     from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
     from astrac.simulators.astra_sim_2.simulate.network import Network
-
-
-def _ring(source: int, destination: int, size: int) -> Iterator[int]:
-    clockwise = (destination - source) % size
-    step = -1 if size - clockwise < clockwise else 1
-    at = source
-    while at != destination:
-        yield at
-        at = (at + step) % size
-    yield at
-
-
-ROUTES: dict[str, Callable[[int, int, int], Iterator[int]]] = {
-    "Ring": _ring,
-    "Switch": lambda source, destination, size: iter((source, size, destination)),
-    "FullyConnected": lambda source, destination, _size: iter((source, destination)),
-}
-"""For each building block: the devices that a message passes, both ends included; device `size` is the switch."""
 
 
 @dataclass(slots=True)
@@ -51,7 +33,7 @@ class _Message:
 
 @dataclass(slots=True)
 class _Link:
-    wires: CongestedWires
+    backend: CongestedNetwork
     busy: bool = False
     waiting: deque[_Message] = field(default_factory=deque)
 
@@ -61,10 +43,10 @@ class _Link:
             self.waiting.append(message)
             return
         self.busy = True
-        dimension = self.wires.dimension
+        dimension = self.backend.dimension
         serialisation = message.size / bytes_per_ns(dimension.bandwidth)
-        self.wires.clock.after(int(dimension.latency + serialisation), CongestedWires.hop, self.wires, message)
-        self.wires.clock.after(int(serialisation), _Link.free, self)
+        self.backend.clock.after(int(dimension.latency + serialisation), CongestedNetwork.hop, self.backend, message)
+        self.backend.clock.after(int(serialisation), _Link.free, self)
 
     def free(self, _argument: None) -> None:
         """Takes up the next message."""
@@ -73,7 +55,7 @@ class _Link:
             self.take(self.waiting.popleft())
 
 
-class CongestedWires:
+class CongestedNetwork:
     """The links of a machine of one dimension.
 
     Attributes:
@@ -84,17 +66,19 @@ class CongestedWires:
     def __init__(self, network: Network, clock: EventQueue) -> None:
         if len(network.machine.dimensions) != 1:
             raise Broken("the congestion-aware backend knows one dimension only: it stops")
-        if network.machine.dimensions[0].block == "Ring" and network.sizes[0] == 2:
-            raise Broken("the congestion-aware backend connects the two ranks of a ring twice: it aborts")
+        fault = network.blocks[0].congested_fault(network.sizes[0])
+        if fault is not None:
+            raise Broken(fault)
         self.clock = clock
         self.dimension: Dimension = network.machine.dimensions[0]
+        self._block = network.blocks[0]
         self._links: dict[tuple[int, int], _Link] = {}
 
     def carry(self, source: int, destination: int, size: int, arrive: Callable[[Any, Any], None], channel: Any) -> None:
-        """See `messages.Wires`."""
+        """See `messages.NetworkBackend`."""
         if source == destination:
             raise Broken(f"rank {source} sends to itself", rank=source)
-        route = deque(ROUTES[self.dimension.block](source, destination, self.dimension.size))
+        route = deque(self._block.route(self.dimension.size, source, destination))
         self._send(_Message(size, route, arrive, channel))
 
     def hop(self, message: _Message) -> None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from astrac.job import Axis, Group, Job, Program
+    from astrac.simulators.astra_sim_2.simulate.collectives import CollectiveSchedule
     from astrac.simulators.astra_sim_2.simulate.network import Link, Network
-    from astrac.simulators.astra_sim_2.simulate.phases import Course
 
 
 class Unstructured(Exception):  # noqa: N818 - a finding, not an error
@@ -187,9 +187,9 @@ class AxisClasses(RankClasses):
         del rank
         return op.group
 
-    def group(self, key: Key, op: Collective, course: Course) -> CommunicatorGroup:
+    def group(self, key: Key, op: Collective, schedule: CollectiveSchedule) -> CommunicatorGroup:
         """See `RankClasses`."""
-        digits = self._digits(op, course)
+        digits = self._digits(op, schedule)
         cells: list[tuple[int, ...]] = [(at,) for at in key]
         for number, coordinates in digits:
             if key[number] not in coordinates:
@@ -210,10 +210,12 @@ class AxisClasses(RankClasses):
                 member[number] = self._cuts[number].cell(at)
             yield tuple(member), rank
 
-    def refine(self, meeting: dict[Key, Collective], course: Course, ends: Sequence[int]) -> dict[Key, Origin]:
+    def refine(
+        self, meeting: dict[Key, Collective], schedule: CollectiveSchedule, ends: Sequence[int]
+    ) -> dict[Key, Origin]:
         """See `RankClasses`: every coordinate of the group's axes becomes a cell."""
         del ends
-        digits = self._digits(next(iter(meeting.values())), course)
+        digits = self._digits(next(iter(meeting.values())), schedule)
         origins = self._whole(number for number, _ in digits)
         return {key: origin._replace(place=self._place(key, digits)) for key, origin in origins.items()}
 
@@ -243,7 +245,7 @@ class AxisClasses(RankClasses):
         """See `RankClasses`."""
         return (Box(tuple(cut.coordinates(cell) for cut, cell in zip(self._cuts, key, strict=True))),)
 
-    def _digits(self, op: Collective, course: Course) -> list[Digit]:
+    def _digits(self, op: Collective, schedule: CollectiveSchedule) -> list[Digit]:
         """The axes in which members of a group differ, innermost first, with the coordinates that take part."""
         group = op.group
         assert not isinstance(group, ListedGroup)
@@ -253,7 +255,7 @@ class AxisClasses(RankClasses):
                 for number, axis in enumerate(self._axes)
                 if axis.name in group.axes
             ]
-        spans = [(circle.stride, circle.stride * circle.size) for circle in (phase.circle for phase in course.phases)]
+        spans = [(ring.stride, ring.stride * ring.size) for ring in (phase.ring for phase in schedule.phases)]
         digits: list[Digit] = []
         for number, axis in enumerate(self._axes):
             low, high = axis.stride, axis.stride * axis.size

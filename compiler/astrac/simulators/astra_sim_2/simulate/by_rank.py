@@ -11,25 +11,25 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from astrac.job import Box, Collective, Load, Receive, Send, Store
+from astrac.simulators.astra_sim_2.simulate.collectives import schedule_of, startup
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
 from astrac.simulators.astra_sim_2.simulate.groups import involved
 from astrac.simulators.astra_sim_2.simulate.issue import DependencyGraph
-from astrac.simulators.astra_sim_2.simulate.messages import FreeWires, Post
+from astrac.simulators.astra_sim_2.simulate.messages import MessageMatcher, UncongestedNetwork
 from astrac.simulators.astra_sim_2.simulate.network import Broken, Network
-from astrac.simulators.astra_sim_2.simulate.phases import course, startup
 from astrac.simulators.astra_sim_2.simulate.remote_memory import RemoteMemory
 from astrac.simulators.astra_sim_2.simulate.simulation import TAGS, Simulation, names
 from astrac.simulators.astra_sim_2.simulate.states import RankState
-from astrac.simulators.astra_sim_2.simulate.streams import Station
+from astrac.simulators.astra_sim_2.simulate.streams import SystemLayer
 from astrac.simulators.results import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from astrac.job import Job
+    from astrac.simulators.astra_sim_2.simulate.collectives import CollectiveSchedule
     from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
-    from astrac.simulators.astra_sim_2.simulate.messages import Wires
-    from astrac.simulators.astra_sim_2.simulate.phases import Course
+    from astrac.simulators.astra_sim_2.simulate.messages import NetworkBackend
     from astrac.simulators.results import RankResult
 
 
@@ -38,7 +38,7 @@ class RankSimulation(Simulation[RankState]):
 
     Args:
         job: what they do.
-        wires: makes the network, of the costs and the event queue.
+        backend: makes the network, of the costs and the event queue.
         limit: events that may happen before it is given up.
 
     Attributes:
@@ -46,11 +46,14 @@ class RankSimulation(Simulation[RankState]):
     """
 
     def __init__(
-        self, job: Job, wires: Callable[[Network, EventQueue], Wires] = FreeWires, limit: int = 1 << 40
+        self,
+        job: Job,
+        backend: Callable[[Network, EventQueue], NetworkBackend] = UncongestedNetwork,
+        limit: int = 1 << 40,
     ) -> None:
         super().__init__(job, Network(job.machine), SIMULATOR, limit)
-        self._post = Post(self.clock, wires(self.network, self.clock), job.machine.npus)
-        self._courses: dict[Hashable, Course] = {}
+        self._post = MessageMatcher(self.clock, backend(self.network, self.clock), job.machine.npus)
+        self._schedules: dict[Hashable, CollectiveSchedule] = {}
         memory = RemoteMemory(self)
         self.handlers |= {
             Collective: self._collective,
@@ -62,7 +65,7 @@ class RankSimulation(Simulation[RankState]):
         graphs = [DependencyGraph(program) for program in job.programs]
         self.ranks = [RankState(rank, program, graphs[program]) for rank, program in enumerate(job.program_of)]
         for state in self.ranks:
-            state.owner = Station(state.rank, self.network, self.clock, self._post)
+            state.owner = SystemLayer(state.rank, self.network, self.clock, self._post)
 
     def run(self) -> None:
         """To the end.
@@ -102,10 +105,10 @@ class RankSimulation(Simulation[RankState]):
             reason = f"collective {op.id} is issued by rank {state.rank}, which is not in its group"
             raise Broken(reason, rank=state.rank)
         key = (op.kind, op.bytes, dimensions, listed)
-        if key not in self._courses:
-            self._courses[key] = course(self.network, op.kind, op.bytes, dimensions or (), listed)
+        if key not in self._schedules:
+            self._schedules[key] = schedule_of(self.network, op.kind, op.bytes, dimensions or (), listed)
         group = None if dimensions is not None else getattr(op.group, "id", listed)
-        state.owner.issue(self._courses[key], group, partial(self.end, state, (number, 0)))
+        state.owner.issue(self._schedules[key], group, partial(self.end, state, (number, 0)))
 
     def _send(self, state: RankState, number: int, op: Send) -> None:
         there = self.job.axis(op.axis).peer(state.rank, op.offset)

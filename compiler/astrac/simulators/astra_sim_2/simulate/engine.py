@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.job import IMPLEMENTED, Axis, AxisGroup, Box, Collective, Compute, Job, Program, RankClass
-from astrac.simulators.astra_sim_2.simulate.aware import CongestedWires
+from astrac.simulators.astra_sim_2.simulate.aware import CongestedNetwork
 from astrac.simulators.astra_sim_2.simulate.axis_classes import AxisClasses, Unstructured
 from astrac.simulators.astra_sim_2.simulate.by_class import ClassSimulation
 from astrac.simulators.astra_sim_2.simulate.by_rank import RankSimulation
+from astrac.simulators.astra_sim_2.simulate.collectives import startup
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
-from astrac.simulators.astra_sim_2.simulate.groups import course_of
+from astrac.simulators.astra_sim_2.simulate.groups import schedule_of_node
 from astrac.simulators.astra_sim_2.simulate.matcher import CollectiveMatcher, Undecided
 from astrac.simulators.astra_sim_2.simulate.members import EVENTS_A_MESSAGE, messages
 from astrac.simulators.astra_sim_2.simulate.network import Broken, Network, TooMuch
-from astrac.simulators.astra_sim_2.simulate.phases import startup
 from astrac.simulators.astra_sim_2.simulate.refined_classes import RefinedClasses
 from astrac.simulators.astra_sim_2.simulate.remote_memory import ClassMemory
 from astrac.simulators.results import Failure, Outcome, SimulationResult
@@ -104,7 +104,7 @@ def _events(job: Job, network: Network) -> int:
             if isinstance(op, Collective) and op.kind in IMPLEMENTED:
                 key = (op.kind, op.bytes, op.group)
                 if key not in costs:
-                    costs[key] = messages(course_of(job, network, op, rank)) * EVENTS_A_MESSAGE
+                    costs[key] = messages(schedule_of_node(job, network, op, rank)) * EVENTS_A_MESSAGE
                 events += costs[key]
         total += events * sum(1 for _ in job.ranks(ranks))
     return total
@@ -116,7 +116,7 @@ def simulate_congested(job: Job, *, trace: bool = False) -> SimulationResult:
         startup(job.machine)
         if _events(job, Network(job.machine)) > CONGESTED_EVENTS:
             return _unknown(job, "too many messages to play them all through congested links: not known")
-        every = RankSimulation(job, CongestedWires)
+        every = RankSimulation(job, CongestedNetwork)
         every.run()
     except Broken as broken:
         return SimulationResult(job.axes, failure=broken.failure)

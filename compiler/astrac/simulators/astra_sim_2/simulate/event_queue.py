@@ -108,6 +108,26 @@ class EventQueue:
                 between()
 
 
+def bundle(
+    clock: EventQueue, owner: Any, endpoint: int, reduction: int, done: tuple[Callable[[Any, Any], None], Any, Any]
+) -> None:
+    """Calls `done` after the endpoint delay and, unless it is negative, a reduction: two events of the owner's own."""
+    if reduction < 0:
+        clock.after_own(owner, endpoint, *done)
+    else:
+        clock.after_own(owner, endpoint, _reduce, (clock, owner, reduction), done)
+
+
+def _reduce(where: tuple[EventQueue, Any, int], done: tuple[Callable[[Any, Any], None], Any, Any]) -> None:
+    clock, owner, reduction = where
+    clock.after_own(owner, reduction, *done)
+
+
+def late(received: Callable[[], None], _argument: None) -> None:
+    """To be registered for a message that had come before anybody waited for it: it is received later in the tick."""
+    received()
+
+
 def _spread(calls: list[Call], actor: Any, copies: list[Any]) -> list[Call]:
     spread = []
     for entry in calls:

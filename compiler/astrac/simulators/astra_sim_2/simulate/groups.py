@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.job import ListedGroup
-from astrac.simulators.astra_sim_2.simulate.phases import course
+from astrac.simulators.astra_sim_2.simulate.collectives import schedule_of
 
 if TYPE_CHECKING:
     from astrac.job import Collective, Group, Job
+    from astrac.simulators.astra_sim_2.simulate.collectives import CollectiveSchedule
     from astrac.simulators.astra_sim_2.simulate.network import Network
-    from astrac.simulators.astra_sim_2.simulate.phases import Course
 
 
 def involved(group: Group) -> tuple[bool, ...] | None:
@@ -23,6 +23,6 @@ def communicator(job: Job, group: Group, rank: int) -> tuple[int, ...]:
     return job.members(group, rank) if involved(group) is None else ()
 
 
-def course_of(job: Job, network: Network, op: Collective, rank: int) -> Course:
+def schedule_of_node(job: Job, network: Network, op: Collective, rank: int) -> CollectiveSchedule:
     """What a rank's collective is; raises `Broken` when it never completes whatever its members do."""
-    return course(network, op.kind, op.bytes, involved(op.group) or (), communicator(job, op.group, rank))
+    return schedule_of(network, op.kind, op.bytes, involved(op.group) or (), communicator(job, op.group, rank))

@@ -11,11 +11,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from astrac.job import IMPLEMENTED, AxisGroup, Collective, ListedGroup
+from astrac.simulators.astra_sim_2.simulate.collectives import schedule_of
 from astrac.simulators.astra_sim_2.simulate.groups import involved
 from astrac.simulators.astra_sim_2.simulate.members import EVENTS_A_MESSAGE, messages
 from astrac.simulators.astra_sim_2.simulate.network import FREED_PACKET, Broken
 from astrac.simulators.astra_sim_2.simulate.order import after_collective
-from astrac.simulators.astra_sim_2.simulate.phases import Family, course
 from astrac.simulators.astra_sim_2.simulate.states import PendingCollective, Rendezvous
 from astrac.simulators.results import Cause, Outcome
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from astrac.simulators.astra_sim_2.simulate.by_class import ClassSimulation
+    from astrac.simulators.astra_sim_2.simulate.collectives import CollectiveSchedule
     from astrac.simulators.astra_sim_2.simulate.members import Ends
-    from astrac.simulators.astra_sim_2.simulate.phases import Course
     from astrac.simulators.astra_sim_2.simulate.states import RankClassState
-    from astrac.simulators.astra_sim_2.simulate.together import Together
+    from astrac.simulators.astra_sim_2.simulate.symmetric import CollectiveDuration
 
 MEMBER_EVENTS = 3_000_000
 """Events that one collective simulated member by member may cost."""
@@ -47,8 +47,8 @@ class CollectiveMatcher:
         self._simulation = simulation
         self._network = simulation.network
         self._cost = simulation.cost
-        self._courses: dict[Hashable, Course] = {}
-        self._durations: dict[int, Together | None] = {}
+        self._schedules: dict[Hashable, CollectiveSchedule] = {}
+        self._durations: dict[int, CollectiveDuration | None] = {}
         self._apart: dict[Hashable, Ends] = {}
         self._places: dict[tuple[Any, ...], int] = {}
         self._come: dict[Hashable, int] = defaultdict(int)
@@ -100,13 +100,13 @@ class CollectiveMatcher:
         classes = self._simulation.classes
         dimensions = involved(op.group)
         key = (op.kind, op.bytes, classes.name(state.rank, op))
-        if key not in self._courses:
+        if key not in self._schedules:
             members = classes.members(op, state.rank)
-            self._courses[key] = course(self._network, op.kind, op.bytes, dimensions or (), members)
-        found = self._courses[key]
-        listed = found.phases[0].circle.listed
+            self._schedules[key] = schedule_of(self._network, op.kind, op.bytes, dimensions or (), members)
+        found = self._schedules[key]
+        listed = found.listed
         if self._cost.exact and self._simulation.clock.now == 0 and self._network.endpoint(group=listed) == 0:
-            if found.phases[0].algorithm.family is Family.TREE:
+            if found.phases[0].algorithm.turns > 1:
                 raise Undecided("a tree at tick 0 with endpoint-delay 0: it depends on which ranks come then")
             raise Broken("endpoint-delay 0 and a collective at tick 0: the simulator aborts in its event queue")
         keys = classes.group(state.key, op, found).keys
@@ -114,17 +114,17 @@ class CollectiveMatcher:
         if alone is not None and alone.tie and self._cost.exact:
             alone = None
         number = group if dimensions is None else None
-        return Rendezvous(found, keys, self._place(op, found, keys), number, tuple(dict.fromkeys(found.trees)), alone)
+        return Rendezvous(found, keys, self._place(op, found, keys), number, tuple(dict.fromkeys(found.turns)), alone)
 
-    def _place(self, op: Collective, way: Course, keys: tuple[Any, ...]) -> Hashable:
+    def _place(self, op: Collective, way: CollectiveSchedule, keys: tuple[Any, ...]) -> Hashable:
         """Names where members meet. A listed group goes by the classes in it: these may stand for different groups."""
         if involved(op.group) is not None:
-            return frozenset((phase.level, phase.circle) for phase in way.phases)
+            return frozenset((phase.level, phase.ring) for phase in way.phases)
         return op.group if isinstance(op.group, AxisGroup) else self._places.setdefault(keys, len(self._places))
 
-    def _together(self, way: Course) -> Together | None:
+    def _together(self, way: CollectiveSchedule) -> CollectiveDuration | None:
         if id(way) not in self._durations:
-            self._durations[id(way)] = self._cost.together(self._network, way)
+            self._durations[id(way)] = self._cost.symmetric(self._network, way)
         return self._durations[id(way)]
 
     @staticmethod
@@ -137,11 +137,11 @@ class CollectiveMatcher:
     @staticmethod
     def _count(state: RankClassState, op: Collective, rendezvous: Rendezvous) -> None:
         """Chunk streams and trees are numbered as they are made, whatever becomes of them."""
-        way = rendezvous.course
+        way = rendezvous.schedule
         state.streams += way.count
         if rendezvous.listed is not None:
             state.group_streams[rendezvous.listed] += way.count
-        for level in way.trees:
+        for level in way.turns:
             state.trees[op.kind, level] += way.count
 
     # Between two ticks.
@@ -177,7 +177,7 @@ class CollectiveMatcher:
                 self._come_to(state, rendezvous)
 
     def _meet(self, state: RankClassState, pending: PendingCollective) -> None:
-        op, way = state.collective, pending.rendezvous.course
+        op, way = state.collective, pending.rendezvous.schedule
         states = {key: self._simulation.states[key] for key in pending.rendezvous.keys}
         waiting = {key: other.pending for key, other in states.items() if other.pending is not None}
         for key, theirs in waiting.items():
@@ -193,7 +193,7 @@ class CollectiveMatcher:
         else:
             self._end_together(list(states.values()), known, op)
 
-    def _look_at_groups(self, states: dict[Any, RankClassState], way: Course) -> None:
+    def _look_at_groups(self, states: dict[Any, RankClassState], way: CollectiveSchedule) -> None:
         """Members may have come to another group of the same ranks, and then wait for ever."""
         classes = self._simulation.classes
         some = next(iter(states.values()))
@@ -207,7 +207,7 @@ class CollectiveMatcher:
 
     # Ends of collectives.
 
-    def _end_together(self, states: list[RankClassState], known: Together, op: Collective) -> None:
+    def _end_together(self, states: list[RankClassState], known: CollectiveDuration, op: Collective) -> None:
         if known.tie and self._cost.exact:
             self._simulation.unsettle(TIE.format(op.id))
         if known.fault:
@@ -223,7 +223,7 @@ class CollectiveMatcher:
             return came
         by_rank = {state.rank: state for state in came}
         assert came[0].pending is not None
-        way = came[0].pending.rendezvous.course
+        way = came[0].pending.rendezvous.schedule
         order = after_collective(
             self._network,
             way,
@@ -251,20 +251,20 @@ class CollectiveMatcher:
         tie: bool,
     ) -> None:
         """Members end apart: each is simulated, and classes whose members differ are split."""
-        way = pending.rendezvous.course
+        way = pending.rendezvous.schedule
         classes = self._simulation.classes
         some = next(iter(states.values()))
         members = list(classes.group(some.key, some.collective, way).members)
         came = sorted(range(len(members)), key=lambda index: waiting[members[index][0]].turn)
-        # Groups along the same axes share a course, which names the ranks of one of them.
-        ranks = way.phases[0].circle.members or [rank for _, rank in members]
+        # Groups along the same axes share a schedule, which names the ranks of one of them.
+        ranks = way.phases[0].ring.members or [rank for _, rank in members]
         starts = [(ranks[index], waiting[members[index][0]].since) for index in came]
         found = self._simulate_apart(starts, pending, tie=tie)
         ends = dict(zip(came, found.ticks, strict=True))
         by_key: dict[Any, set[int]] = defaultdict(set)
         for index, (key, _) in enumerate(members):
             by_key[key].add(ends[index])
-        tail = self._network.endpoint(group=way.phases[-1].circle.listed)
+        tail = self._network.endpoint(group=way.phases[-1].ring.listed)
         self._turn += 1
         if all(len(times) == 1 for times in by_key.values()):
             for key in dict.fromkeys(members[came[at]][0] for at in found.order):
@@ -280,14 +280,16 @@ class CollectiveMatcher:
 
     def _simulate_apart(self, starts: list[tuple[int, int]], pending: PendingCollective, *, tie: bool) -> Ends:
         """Ends relative to now, of starts in order."""
-        simulation, way, trees = self._simulation, pending.rendezvous.course, pending.envelope[-1]
+        simulation, way, trees = self._simulation, pending.rendezvous.schedule, pending.envelope[-1]
         now = simulation.clock.now
         relative = tuple((rank, since - now) for rank, since in starts)
         memory = (id(way), relative, trees)
         if memory not in self._apart:
             used = {(way.kind, level): count for level, count in zip(pending.rendezvous.levels, trees, strict=True)}
             ordered = simulation.queued or tie
-            self._apart[memory] = self._cost.apart(self._network, way, relative, used, MEMBER_EVENTS, ordered=ordered)
+            self._apart[memory] = self._cost.staggered(
+                self._network, way, relative, used, MEMBER_EVENTS, ordered=ordered
+            )
         found = self._apart[memory]
         if found.fault:
             simulation.clock.fault = FREED_PACKET
@@ -298,9 +300,9 @@ class CollectiveMatcher:
         return found
 
 
-def _affordable(way: Course) -> bool:
+def _affordable(way: CollectiveSchedule) -> bool:
     """Whether all members of a collective can be simulated message by message."""
-    members = prod(phase.circle.size for phase in way.phases if not phase.returning)
+    members = prod(phase.ring.size for phase in way.phases if not phase.returning)
     return members * messages(way) * EVENTS_A_MESSAGE <= MEMBER_EVENTS
 
 

@@ -10,20 +10,19 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
-from astrac.simulators.astra_sim_2.simulate.messages import ITINERARIES, FreeWires, Post
+from astrac.simulators.astra_sim_2.simulate.messages import MessageMatcher, UncongestedNetwork
 from astrac.simulators.astra_sim_2.simulate.network import Broken, TooMuch
-from astrac.simulators.astra_sim_2.simulate.phases import Family
-from astrac.simulators.astra_sim_2.simulate.streams import Station
+from astrac.simulators.astra_sim_2.simulate.streams import SystemLayer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from astrac.job import Kind
+    from astrac.simulators.astra_sim_2.simulate.collectives import CollectiveSchedule
     from astrac.simulators.astra_sim_2.simulate.network import Network
-    from astrac.simulators.astra_sim_2.simulate.phases import Course
 
-Trees = dict[tuple["Kind", int], int]
-"""(kind, level) -> trees used."""
+Turns = dict[tuple["Kind", int], int]
+"""(kind, level) -> variants of an algorithm used."""
 EVENTS_A_MESSAGE = 4
 """Events that one message costs, about: what it is to play it."""
 
@@ -42,27 +41,23 @@ class Ends(NamedTuple):
     fault: bool = False
 
 
-def messages(course: Course) -> int:
-    """How many messages one member sends; about two in a tree."""
-    sends = (
-        2 if phase.algorithm.family is Family.TREE else ITINERARIES[phase.algorithm.family](phase, 0, 1).sends
-        for phase in course.phases
-    )
-    return course.count * sum(sends)
+def messages(schedule: CollectiveSchedule) -> int:
+    """About how many messages one member sends."""
+    return schedule.count * sum(phase.algorithm.sends(phase) for phase in schedule.phases)
 
 
-def span(network: Network, course: Course) -> list[tuple[int, int]]:
+def span(network: Network, schedule: CollectiveSchedule) -> list[tuple[int, int]]:
     """(stride, size) of the digits in which the ranks of a collective by dimensions differ, outermost first."""
-    digits = {(phase.circle.stride, phase.circle.size) for phase in course.phases}
+    digits = {(phase.ring.stride, phase.ring.size) for phase in schedule.phases}
     whole = (1, network.npus)
     return [whole] if whole in digits else sorted(digits, reverse=True)
 
 
-def taking_part(network: Network, course: Course, rank: int) -> tuple[int, ...]:
+def taking_part(network: Network, schedule: CollectiveSchedule, rank: int) -> tuple[int, ...]:
     """The ranks that a rank's collective exchanges messages with, itself included; ascending unless listed."""
-    if course.phases[0].circle.listed:
-        return course.phases[0].circle.members
-    digits = span(network, course)
+    if schedule.listed:
+        return schedule.phases[0].ring.members
+    digits = span(network, schedule)
     ranks = [rank - sum(rank // stride % size * stride for stride, size in digits)]
     for stride, size in digits:
         ranks = [at + index * stride for at in ranks for index in range(size)]
@@ -70,34 +65,34 @@ def taking_part(network: Network, course: Course, rank: int) -> tuple[int, ...]:
 
 
 def messages_apart(
-    network: Network, course: Course, starts: Sequence[tuple[int, int]], trees: Trees, limit: int
+    network: Network, schedule: CollectiveSchedule, starts: Sequence[tuple[int, int]], turns: Turns, limit: int
 ) -> Ends:
     """When each member of a collective ends, message by message.
 
     Args:
         network: of the machine.
-        course: of the collective.
+        schedule: of the collective.
         starts: rank and tick of each member; those that start in one tick do so in this order.
-        trees: how many trees of each kind and level they have used before.
+        turns: how many variants of an algorithm they have used before, by kind and level.
         limit: events that may be played.
 
     Raises:
         Broken: when members never end.
         TooMuch: when it is too much to play.
     """
-    if len(starts) * messages(course) * EVENTS_A_MESSAGE > limit:
+    if len(starts) * messages(schedule) * EVENTS_A_MESSAGE > limit:
         raise TooMuch
     clock = EventQueue(limit)
-    post = Post(clock, FreeWires(network, clock), network.npus)
+    matcher = MessageMatcher(clock, UncongestedNetwork(network, clock), network.npus)
     ends: dict[int, int] = {}
     shift = min(tick for _, tick in starts) - 1
     for rank, tick in starts:
-        station = Station(rank, network, clock, post)
-        station.trees.update(trees)
-        clock.after(tick - shift, _start, (station, course, ends))
+        layer = SystemLayer(rank, network, clock, matcher)
+        layer.turns.update(turns)
+        clock.after(tick - shift, _start, (layer, schedule, ends))
     clock.play()
     if len(ends) < len(starts):
-        reason = f"{course.kind.name} never completes on {len(starts) - len(ends)} of its {len(starts)} ranks"
+        reason = f"{schedule.kind.name} never completes on {len(starts) - len(ends)} of its {len(starts)} ranks"
         raise Broken.collective(reason)
     index = {rank: number for number, (rank, _) in enumerate(starts)}
     return Ends(
@@ -105,10 +100,10 @@ def messages_apart(
     )
 
 
-def _start(setting: tuple[Station, Course, dict[int, int]], _argument: None) -> None:
-    station, course, ends = setting
-    station.issue(course, 0, partial(_end, station, ends))
+def _start(setting: tuple[SystemLayer, CollectiveSchedule, dict[int, int]], _argument: None) -> None:
+    layer, schedule, ends = setting
+    layer.issue(schedule, 0, partial(_end, layer, ends))
 
 
-def _end(station: Station, ends: dict[int, int]) -> None:
-    ends[station.rank] = station.clock.now
+def _end(layer: SystemLayer, ends: dict[int, int]) -> None:
+    ends[layer.rank] = layer.clock.now

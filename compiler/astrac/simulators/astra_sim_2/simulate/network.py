@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from astrac.simulators.blocks import BY_NAME
+from astrac.simulators.blocks import by_name_2
 from astrac.simulators.results import Cause, Failure, Outcome
 
 if TYPE_CHECKING:
     from astrac.job import Machine
+    from astrac.simulators.blocks import Block
 
 GROUP_ENDPOINT_DELAY = 10
 """ns; a communicator group pays this whatever `endpoint-delay` says."""
@@ -82,6 +83,11 @@ class Network:
         return tuple(strides)
 
     @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The building block of each dimension."""
+        return tuple(by_name_2(dimension.block) for dimension in self.machine.dimensions)
+
+    @cached_property
     def npus(self) -> int:
         """All of them."""
         return self.strides[-1]
@@ -94,16 +100,12 @@ class Network:
     def _reduction_bytes_per_second(self) -> float:
         return (self.machine.local_mem_bandwidth or 0.0) * 1_000_000_000
 
-    def hops(self, dimension: int, distance: int) -> int:
-        """Between two NPUs of one dimension; 0 < distance < size."""
-        return BY_NAME[self.machine.dimensions[dimension].block].hops(self.sizes[dimension], distance)
-
     def link(self, source: int, destination: int) -> Link:
         """Between two different ranks: only the first differing coordinate is charged."""
         for dimension, (size, stride) in enumerate(zip(self.sizes, self.strides, strict=False)):
-            distance = (destination // stride - source // stride) % size
-            if distance:
-                return Link(dimension, self.hops(dimension, distance))
+            here, there = source // stride % size, destination // stride % size
+            if here != there:
+                return Link(dimension, self.blocks[dimension].hops(size, here, there))
         raise Broken(f"rank {source} sends to itself", rank=source)
 
     def delay(self, link: Link, size: int) -> int:

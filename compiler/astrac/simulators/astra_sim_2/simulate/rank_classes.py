@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from astrac.job import Box, Collective, Job, Receive, Send
+    from astrac.simulators.astra_sim_2.simulate.collectives import CollectiveSchedule
     from astrac.simulators.astra_sim_2.simulate.network import Link, Network
-    from astrac.simulators.astra_sim_2.simulate.phases import Course
 
 
 class Representative(NamedTuple):
@@ -90,16 +90,18 @@ class RankClasses(ABC):
         """Equal for groups whose collectives are alike in phases and links."""
 
     @abstractmethod
-    def group(self, key: Any, op: Collective, course: Course) -> CommunicatorGroup:
+    def group(self, key: Any, op: Collective, schedule: CollectiveSchedule) -> CommunicatorGroup:
         """Who takes part in a collective."""
 
     @abstractmethod
-    def refine(self, meeting: dict[Any, Collective], course: Course, ends: Sequence[int]) -> dict[Any, Origin]:
+    def refine(
+        self, meeting: dict[Any, Collective], schedule: CollectiveSchedule, ends: Sequence[int]
+    ) -> dict[Any, Origin]:
         """Tells apart what the ends of a collective told apart.
 
         Args:
             meeting: the classes that take part, each with its node.
-            course: of the collective.
+            schedule: of the collective.
             ends: of the members of one group, by index.
 
         Returns:

@@ -11,10 +11,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from astrac.job import IMPLEMENTED, Box, Collective, Compute, ListedGroup, Load, Receive, Send, Store
-from astrac.simulators.astra_sim_2.simulate.groups import communicator, course_of, involved
+from astrac.simulators.astra_sim_2.simulate.groups import communicator, involved, schedule_of_node
 from astrac.simulators.astra_sim_2.simulate.members import span, taking_part
 from astrac.simulators.astra_sim_2.simulate.network import Broken
-from astrac.simulators.astra_sim_2.simulate.phases import Family
 from astrac.simulators.astra_sim_2.simulate.rank_classes import CommunicatorGroup, Origin, RankClasses, Representative
 from astrac.simulators.astra_sim_2.simulate.simulation import TAGS
 from astrac.simulators.results import Outcome
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from astrac.job import Job, Op, Program
+    from astrac.simulators.astra_sim_2.simulate.collectives import CollectiveSchedule
     from astrac.simulators.astra_sim_2.simulate.network import Link, Network
-    from astrac.simulators.astra_sim_2.simulate.phases import Course
 
 ROUNDS = 40
 """Rounds of refinement before all ranks are told apart."""
@@ -138,10 +137,10 @@ class RefinedClasses(RankClasses):
         """See `RankClasses`."""
         return self.members(op, rank) or op.group
 
-    def group(self, key: int, op: Collective, course: Course) -> CommunicatorGroup:
+    def group(self, key: int, op: Collective, schedule: CollectiveSchedule) -> CommunicatorGroup:
         """See `RankClasses`."""
         rank = self._first[key]
-        ranks = taking_part(self._network, course, rank)
+        ranks = taking_part(self._network, schedule, rank)
         last = max(ranks)
         if rank not in ranks:
             reason = f"collective {op.id} is issued by rank {rank}, which is not in its group: the simulator aborts"
@@ -155,20 +154,22 @@ class RefinedClasses(RankClasses):
         members = [(self._colors[member], member) for member in ranks]
         return CommunicatorGroup(tuple(dict.fromkeys(color for color, _ in members)), iter(members))
 
-    def refine(self, meeting: dict[int, Collective], course: Course, ends: Sequence[int]) -> dict[int, Origin]:
+    def refine(
+        self, meeting: dict[int, Collective], schedule: CollectiveSchedule, ends: Sequence[int]
+    ) -> dict[int, Origin]:
         """See `RankClasses`: colors are told apart by the ends of their ranks, and whom that tells apart in turn."""
         old = self._colors
         places = [
-            self._index(rank, meeting[color], course) if color in meeting else -1 for rank, color in enumerate(old)
+            self._index(rank, meeting[color], schedule) if color in meeting else -1 for rank, color in enumerate(old)
         ]
         marks = [(color, None if at < 0 else ends[at]) for color, at in zip(old, places, strict=True)]
         self._colors = self._refined(_numbered(marks))
         return {whom.key: Origin(old[whom.rank], places[whom.rank]) for whom in self.representatives()}
 
-    def _index(self, rank: int, op: Collective, course: Course) -> int:
+    def _index(self, rank: int, op: Collective, schedule: CollectiveSchedule) -> int:
         """A rank's place in the group of its own node."""
-        listed = course.phases[0].circle.listed
-        return (self.members(op, rank) if listed else taking_part(self._network, course, rank)).index(rank)
+        listed = schedule.listed
+        return (self.members(op, rank) if listed else taking_part(self._network, schedule, rank)).index(rank)
 
     def scatter(self) -> dict[int, Origin]:
         """See `RankClasses`."""
@@ -199,7 +200,7 @@ class _Groups:
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[Hashable, int] = {}
         self._known: dict[Hashable, int | None] = {}
-        self._courses: dict[Hashable, Course] = {}
+        self._schedules: dict[Hashable, CollectiveSchedule] = {}
         self._ids: dict[tuple[int, ...], list[int]] = {}
 
     def number(self, rank: int, op: Collective) -> int:
@@ -211,18 +212,18 @@ class _Groups:
         leader = communicator(self._job, op.group, rank)[:1]
         key: tuple[Hashable, ...] = (op.kind, op.bytes, op.group, leader)
         try:
-            if key not in self._courses:
-                self._courses[key] = course_of(self._job, self._network, op, rank)
+            if key not in self._schedules:
+                self._schedules[key] = schedule_of_node(self._job, self._network, op, rank)
         except Broken:
             return None
-        course = self._courses[key]
-        if not course.phases[0].circle.listed:
-            digits = span(self._network, course)
+        schedule = self._schedules[key]
+        if not schedule.listed:
+            digits = span(self._network, schedule)
             key = (*key, rank - sum(rank // stride % size * stride for stride, size in digits))
         if key not in self._known:
-            ranks = taking_part(self._network, course, rank)
+            ranks = taking_part(self._network, schedule, rank)
             whole = all(0 <= member < self._network.npus for member in ranks)
-            self._known[key] = self._interned(ranks, self._mark(course, op)) if whole else None
+            self._known[key] = self._interned(ranks, self._mark(schedule, op)) if whole else None
         return self._known[key]
 
     def _interned(self, ranks: tuple[int, ...], mark: Hashable) -> int:
@@ -233,8 +234,8 @@ class _Groups:
             self.marks.append(mark)
         return number
 
-    def _mark(self, course: Course, op: Collective) -> Hashable:
-        ranks = course.phases[0].circle.members
+    def _mark(self, schedule: CollectiveSchedule, op: Collective) -> Hashable:
+        ranks = schedule.phases[0].ring.members
         if not ranks:
             return ()
         ids = self._ids.setdefault(ranks, [])
@@ -242,7 +243,7 @@ class _Groups:
             ids.append(op.group.id)
         which = ids.index(op.group.id) if isinstance(op.group, ListedGroup) else -1
         link = self._network.link
-        if course.phases[0].algorithm.family is Family.RING:
+        if schedule.phases[0].algorithm.neighbours_only:
             return which, tuple(link(rank, ranks[at - 1]) for at, rank in enumerate(ranks))
         if len(ranks) > FULL_COST:
             return which, ranks

@@ -18,7 +18,6 @@ from astrac.simulators.astra_sim_2.simulate.simulation import State
 
 if TYPE_CHECKING:
     from astrac.simulators.astra_sim_2.simulate.by_class import ClassSimulation
-    from astrac.simulators.astra_sim_2.simulate.order import Order
     from astrac.simulators.astra_sim_2.simulate.simulation import Simulation
     from astrac.simulators.astra_sim_2.simulate.states import RankClassState
 
@@ -127,7 +126,7 @@ class ClassMemory:
             self._simulation.unsettle(SERVED)
         self._last[queue] = came
 
-    def _order(self, state: RankClassState, number: int) -> Order | None:
+    def _order(self, state: RankClassState, number: int) -> list[int] | None:
         """In which order all ranks, which have acted alike so far, issue a node: back to the start, and forth again."""
         simulation = self._simulation
         way = []
@@ -135,7 +134,7 @@ class ClassMemory:
         while at >= 0:
             way.append(at)
             at = state.causes[at]
-        order: Order | None = list(range(simulation.network.npus))
+        order: list[int] | None = list(range(simulation.network.npus))
         for node in reversed(way):
             op = state.op(node)
             if isinstance(op, Send | Receive):
@@ -145,5 +144,5 @@ class ClassMemory:
                 if known is None or order is None:
                     return None
                 members = partial(simulation.classes.members, op)
-                order = after_collective(simulation.network, known.course, order, members)
+                order = after_collective(simulation.network, known.schedule, order, members)
         return order

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from astrac.job import Collective, Kind, Op
+    from astrac.simulators.astra_sim_2.simulate.collectives import CollectiveSchedule
     from astrac.simulators.astra_sim_2.simulate.issue import DependencyGraph
-    from astrac.simulators.astra_sim_2.simulate.phases import Course
     from astrac.simulators.astra_sim_2.simulate.rank_classes import Representative
-    from astrac.simulators.astra_sim_2.simulate.together import Together
+    from astrac.simulators.astra_sim_2.simulate.symmetric import CollectiveDuration
 
 
 class RankState:
@@ -65,7 +65,7 @@ class Rendezvous(NamedTuple):
     """What collectives of one signature are to one class of ranks.
 
     Attributes:
-        course: their chunks and phases.
+        schedule: their chunks and phases.
         keys: of the classes that meet in them.
         place: names where members meet: equal for the same group, whoever speaks of it.
         listed: the number of the communicator group, whose streams are counted apart; None where the collective is
@@ -74,12 +74,12 @@ class Rendezvous(NamedTuple):
         alone: how long one lasts when all members are of this class and end together; None when they are not or do not.
     """
 
-    course: Course
+    schedule: CollectiveSchedule
     keys: tuple[Any, ...]
     place: Hashable
     listed: int | None
     levels: tuple[int, ...]
-    alone: Together | None
+    alone: CollectiveDuration | None
 
 
 class PendingCollective(NamedTuple):

@@ -1,0 +1,100 @@
+"""What the topology and the system of a spec ask of simulators: what none of them runs, and what runs unlike expected.
+
+Rules of the rows of `blocks` and `algorithms`, told when a spec is checked, before there are layers or traces. They
+have the form of `training.rules`, which runs them among its own.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from astrac.job import IMPLEMENTED
+from astrac.simulators.algorithms import by_word
+from astrac.simulators.algorithms.direct import DIRECT
+from astrac.simulators.blocks import BLOCKS
+from astrac.training.finding import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from astrac.source import Span
+    from astrac.spec import Dimension, Spec
+
+    At = Callable[[str], Span]
+    """The place of a JSON pointer of the Document: of its value, or of the nearest block around it."""
+
+
+def _algorithms(spec: Spec, _at: At) -> Iterator[Finding]:
+    """Algorithms that need a power of two."""
+    default = spec.system.algorithm
+    for index, dimension in enumerate(spec.topology.dimensions):
+        pointer = f"/topology/dimensions/{index}"
+        words = {f"{pointer}/algorithm": dimension.algorithm or default}
+        if dimension.algorithms is not None:
+            for kind in IMPLEMENTED:
+                key = kind.name.lower()
+                word = getattr(dimension.algorithms, key)
+                if word is not None:
+                    words[f"{pointer}/algorithms/{key}"] = word
+        for place_, word in words.items():
+            if not by_word(word).row.sizes.admit(dimension.size):
+                where = place_ if dimension.algorithm or "algorithms" in place_ else "/system/algorithm"
+                beside = f"{pointer}/size", f"`{dimension.name}` has {dimension.size} NPUs"
+                yield Finding("AS521", where, f"`{word}` needs a power of two NPUs", beside=beside)
+    if by_word(default).whole:
+        for index, dimension in enumerate(spec.topology.dimensions):
+            if dimension.algorithm is not None:
+                message = f"`{default}` is one ring over all NPUs: a dimension cannot have its own algorithm beside it"
+                beside = "/system/algorithm", "asked for here"
+                yield Finding("AS522", f"/topology/dimensions/{index}/algorithm", message, beside=beside)
+
+
+def _backend(spec: Spec, _at: At) -> Iterator[Finding]:
+    """The congestion-aware network takes one dimension."""
+    count = len(spec.topology.dimensions)
+    if spec.system.backend == "congestion_aware" and count > 1:
+        message = f"`congestion_aware` takes one dimension, this spec has {count}"
+        yield Finding("AS523", "/system/backend", message, beside=("/topology", "the topology is here"))
+
+
+def _advice(spec: Spec, at: At) -> Iterator[Finding]:
+    """What runs, but not as one would think."""
+    system, dimensions = spec.system, spec.topology.dimensions
+    if system.active_chunks > 1 and system.backend == "congestion_unaware":
+        message = f"{system.active_chunks} active chunks each get the full bandwidth: results can beat the wire"
+        yield Finding("AS801", "/system/active_chunks", message)
+    written = at("/system/active_chunks") != at("/system")
+    if written and len(dimensions) > 1 and system.active_chunks < system.chunks:
+        message = f"active_chunks {system.active_chunks} < chunks {system.chunks} can deadlock in ns-3"
+        hint = f"there, use {system.chunks}; the analytical networks run either"
+        yield Finding("AS802", "/system/active_chunks", message, hint)
+    for index, dimension in enumerate(dimensions):
+        word = dimension.algorithm or system.algorithm
+        if word == DIRECT.words.language and not BLOCKS[dimension.kind].port_per_peer:
+            message = (
+                f"`{word}` on a {dimension.kind}: all {dimension.size - 1} messages get the full bandwidth at once"
+            )
+            key = f"/topology/dimensions/{index}"
+            yield Finding("AS803", f"{key}/algorithm" if dimension.algorithm else key, message)
+        yield from _bits(dimension, f"/topology/dimensions/{index}/bandwidth", at)
+
+
+CARDS = (100, 200, 400, 800)
+"""Gb/s that network cards have. A ring of 100 GB/s is a torus' link as well."""
+
+
+def _bits(dimension: Dimension, pointer: str, at: At) -> Iterator[Finding]:
+    """Bytes where a network card has as many bits."""
+    span = at(pointer)
+    number = Fraction(dimension.bandwidth) / 10**9
+    likely = number in CARDS and (number > CARDS[0] or BLOCKS[dimension.kind].switched)
+    if likely and re.search(r"\bGB/s", span.source.text[span.start : span.end]):
+        message = f"{number} GB/s is {8 * number} Gb/s"
+        hint = f"a network card of {number} Gb/s is `{number} Gb/s`, which is {number / 8} GB/s"
+        yield Finding("AS806", pointer, message, hint)
+
+
+RULES = (_algorithms, _backend, _advice)
+"""One function a rule, run in this order."""
