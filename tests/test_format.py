@@ -86,3 +86,14 @@ def test_a_line_has_at_most_120_columns(letters, flat):
     """`x: [` and `]` take five columns, and `a, ` takes three."""
     text = formatted_text(f"x: [a, {'b' * letters}]\n")
     assert (text.count("\n") == 1) == flat
+
+
+def test_what_has_nothing_to_break_at_stays_on_one_line():
+    for text in (
+        f"x: {' + '.join('1' * 60)}\n",
+        f"let {'a' * 130} = 1\n",
+        f"kind {'a' * 130} {{}}\n",
+        f"x{'x' * 130}: []\n",
+    ):
+        assert formatted_text(text) == text
+    assert formatted_text(f"kind {'a' * 130} {{ b: 1 }}\n") == f"kind {'a' * 130} {{\n  b: 1\n}}\n"
