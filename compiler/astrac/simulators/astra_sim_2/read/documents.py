@@ -57,14 +57,14 @@ def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
 
 
 def old_key(tree: Tree) -> str | None:
-    """A key of a network that is written as for 1.0, in YAML, as ASTRA-sim's public page has it."""
+    """The first list of a network that is written as for 1.0, in YAML, as ASTRA-sim's public page has it."""
     if not isinstance(tree.value, dict) or "npus_count" in tree.value:
         return None
     plain = json.dumps(dict.fromkeys(map(str, tree.value)))
     if not any(row.belongs(plain, "") for row in rivals("network")):
         return None
-    found: str = next(key for key in tree.value if key not in {"topology", "bandwidth", "latency"})
-    return found
+    ours = {"topology", "bandwidth", "latency"}
+    return next((str(key) for key, value in tree.value.items() if isinstance(value, list) and key not in ours), None)
 
 
 def _hinted(found: Diagnostic, tree: Tree) -> Diagnostic:
