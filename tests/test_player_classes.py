@@ -82,6 +82,16 @@ NEIGHBOURS = (
 )
 
 
+TALK = (
+    Compute(id=0, duration=1),
+    Send(id=1, data=(0,), axis="data", offset=1, bytes=1 << 20, tag=1),
+    Receive(id=2, axis="data", offset=-1, bytes=1 << 20, tag=1),
+    Compute(id=3, data=(1, 2), duration=1),
+)
+FIRST = AxisGroup(("tensor", "data"), (), (True,))
+ALSO = reduce(1, AxisGroup(("tensor", "data"), (), (True, False)), 0)
+
+
 def crossed(slow):
     """Pairs (0, 3) and (1, 2), then (0, 1) and (2, 3): representatives sit in different groups. Some ranks are slow."""
     first = {0: (1, (0, 3)), 3: (1, (0, 3)), 1: (2, (1, 2)), 2: (2, (1, 2))}
@@ -115,6 +125,12 @@ CASES = {
     ),
     "every other of a ring and beyond": (alike(HALVES, (reduce(0, AxisGroup(("data",))),), RING), None),
     "neighbours along an axis that wraps": (alike(HALVES, NEIGHBOURS, RING), None),
+    "neighbours of one slow rank": (alike(HALVES, TALK, RING, ((None, (0,)), (SLOW[0], *TALK[1:]))), None),
+    "neighbours beyond the end of a dimension": (alike(HALVES, TALK, machine(("Ring", 4), ("Switch", 4))), 1),
+    "two ways to say one dimension": (
+        alike(HALVES, (Compute(id=0, duration=1), reduce(1, FIRST, 0)), RING, ((None, (0, 1)), (SLOW[0], ALSO))),
+        None,
+    ),
     "pairs that cross": (crossed({0, 2}), None),
     "pairs that cross, one slow": (crossed({1}), None),
     "pairs that cross, all alike": (crossed({}), 1),

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 import astrac
-from astrac.job import Kind, ListedGroup
+from astrac.job import Compute, Kind, ListedGroup, Load, Program, Receive, Send
 from astrac.simulators.astra_sim_2.simulate import UNIT, collective_time, simulate, simulate_congested
+from astrac.simulators.astra_sim_2.simulate.event_queue import EventQueue
+from astrac.simulators.astra_sim_2.simulate.issue import DependencyGraph, IssueQueue
+from astrac.simulators.astra_sim_2.simulate.network import TooMuch
 from astrac.simulators.results import Cause, Outcome
 from measured import by_rank, job
 
@@ -357,6 +360,14 @@ FAILS = {
             "preferred_dataset_splits": 16,
         },
     ),
+    "X1b: so they do where all phases end together": (
+        "never completes",
+        [[collective(0, size=64)]],
+        {
+            "words": ["halvingDoubling", "halvingDoubling", "direct"],
+            "topology": [{**RING[0], "type": "Switch", "npus": 4}] * 3,
+        },
+    ),
     "X1: same-tick ties deadlock ranks that look alike": (
         "never completes",
         [[collective(0, size=64)]],
@@ -373,7 +384,7 @@ COLLECTIVE = (Outcome.HANG, None, Cause.COLLECTIVE)
 OUTCOMES = {
     # by the case of FAILS: how the run ends, the rank that is at fault, and the cause; others are aborted
     "S5": (Outcome.HANG, None, None),
-    **dict.fromkeys(("S24", "S26", "G5", "T9b", "T11d", "X1"), COLLECTIVE),
+    **dict.fromkeys(("S24", "S26", "G5", "T9b", "T11d", "X1", "X1b"), COLLECTIVE),
     "G4": (Outcome.ABORT, 2, None),
     "G13": (Outcome.HANG, 0, Cause.STREAMS),
     "T4": (Outcome.HALF_FINISHED, 0, None),
@@ -450,3 +461,83 @@ def test_unit_costs_prove_that_a_schedule_ends():
 def test_exposed_wraps_round_as_the_simulator_prints_it():
     found = played([compute(0, us=10), collective(1, dur=10)], replay_only=1)
     assert found.runs()[0].exposed == 2**64 - 10000
+
+
+def issue_queue(*ops):
+    return IssueQueue(DependencyGraph(Program(ops)))
+
+
+def test_a_round_issues_by_id_one_node_a_slot():
+    queue = issue_queue(
+        Compute(id=3),
+        Send(id=5, axis="rank", offset=1, bytes=1, tag=0),
+        Compute(id=7, host=True),
+        Receive(id=8, axis="rank", offset=1, bytes=1, tag=0),
+        Receive(id=9, axis="rank", offset=1, bytes=1, tag=1),
+        Load(id=10, bytes=1),
+        Compute(id=11),
+        Compute(id=12, data=(3,), control=(5,)),
+    )
+    assert queue.round() == [0, 1, 2, 3, 4]
+    assert [op.id for op in queue.stuck] == [10, 11, 12]
+    queue.end(0)
+    assert (queue.round(), queue.running, queue.left) == ([6], 5, 7)
+    queue.end(1)
+    assert queue.round() == [5]
+    for number in (2, 3, 4, 5, 6):
+        assert not queue.idle
+        queue.end(number)
+    assert queue.round() == [7]
+    queue.end(7)
+    assert (queue.round(), queue.idle, queue.left, queue.stuck) == ([], True, 0, [])
+
+
+def test_a_skipped_node_wakes_its_children_a_round_later():
+    queue = issue_queue(Compute(id=0), Compute(id=1, data=(0,)))
+    assert queue.take() == 0
+    queue.skip(0)
+    assert (queue.take(), queue.take()) == (None, 1)
+
+
+def test_of_two_ends_in_a_tick_the_first_may_take_the_slot():
+    """The end of a send frees the slot that two others want; which of them is ready depends on who ended first."""
+    compute, sent = Compute(id=0), Send(id=1, axis="rank", offset=1, bytes=1, tag=0)
+    for others, matters in (((2, 3), True), ((2,), False), ((3,), False)):
+        loads = [Load(id=each, data=(each - 2,), bytes=1) for each in others]
+        queue = issue_queue(compute, sent, *loads)
+        assert queue.round() == [0, 1]
+        queue.end(0)
+        issued = queue.round()
+        assert queue.order_matters(0, issued, 1) == matters
+        queue.end(1)
+        assert queue.round() == [2]
+
+
+def test_events_of_a_tick_keep_their_order():
+    """An owner's events of a tick stand together, where its first was registered; those of a copy follow them."""
+    clock, seen = EventQueue(9), []
+
+    def note(owner, argument):
+        seen.append((clock.now, owner, argument))
+
+    clock.after_own("a", 5, note, "a", 1)
+    clock.after(5, note, "b", 2)
+    clock.after_own("a", 5, note, "a", 3)
+    clock.after(3, note, "a", 4)
+    clock.split("a", ["c"])
+    clock.play()
+    assert seen == [
+        (3, "a", 4),
+        (3, "c", 4),
+        *((5, *each) for each in (("a", 1), ("a", 3), ("c", 1), ("c", 3), ("b", 2))),
+    ]
+    for tick, limit, failure in ((0, 1, "tick 0"), (1 << 63, 1, "63 bits")):
+        late = EventQueue(limit)
+        late.after(tick, note, "a")
+        with pytest.raises(Exception, match=failure):
+            late.play()
+    few = EventQueue(1)
+    few.after(1, note, "a")
+    few.after(1, note, "b")
+    with pytest.raises(TooMuch):
+        few.play()
