@@ -541,3 +541,8 @@ def test_events_of_a_tick_keep_their_order():
     few.after(1, note, "b")
     with pytest.raises(TooMuch):
         few.play()
+
+
+def test_a_message_that_waits_is_received_at_once():
+    found = played([send(0, 0, 1)], [compute(0, us=50), receive(1, 0, 1, 0)], [compute(0)], who=[0, 1] + [2] * 6)
+    assert by_rank(found, "cycles")[:2] == [20031, 50000]
