@@ -128,7 +128,7 @@ CASES = {
     "neighbours of one slow rank": (alike(HALVES, TALK, RING, ((None, (0,)), (SLOW[0], *TALK[1:]))), None),
     "neighbours beyond the end of a dimension": (alike(HALVES, TALK, machine(("Ring", 4), ("Switch", 4))), 1),
     "two ways to say one dimension": (
-        alike(HALVES, (Compute(id=0, duration=1), reduce(1, FIRST, 0)), RING, ((None, (0, 1)), (SLOW[0], ALSO))),
+        alike(HALVES, (Compute(id=0, duration=1), reduce(1, FIRST, 0)), RING, ((None, (0,)), (SLOW[0], ALSO))),
         None,
     ),
     "pairs that cross": (crossed({0, 2}), None),
