@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from astrac.models.onnx import read_model
+from astrac.models.table import ElementBytes, compare, render
 from test_onnx_graphs import ADVICE, GRAPHS, REFUSED, VECTOR_FLOPS
 
 DATA = Path(__file__).parent / "onnx"
@@ -47,7 +48,21 @@ def of_graphs():
         yield from text(title, read_model("m", data))
 
 
+def of_tables():
+    """What `astrac layers` shows of a model that has a tie, frozen scales, a bias and rows without weights."""
+    graph = GRAPHS["tied table"][0]
+    tied, scaled = (read_model("m", data, batch=1).value for data in (graph, GRAPHS["spatial BatchNormalization"][0]))
+    for model in (tied, scaled):
+        for form in ("text", "csv", "json"):
+            for options in ({}, {"weights_only": True}, {"all_rows": True, "widths": ElementBytes(2, 4, 3)}):
+                yield f"== {form} {options}"
+                yield render(model, form, **options)
+    yield compare(tied, scaled)
+    yield compare(tied, tied)
+
+
 TEXTS = {
+    "tables": of_tables,
     "cases": lambda: of_files("cases"),
     "field": lambda: of_files("field"),
     "graphs": of_graphs,

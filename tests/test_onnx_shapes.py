@@ -412,3 +412,59 @@ def test_numbers(op, operands, attributes, expected):
     _, facts, outputs = facts_of(op, operands, 2 if op == "Split" else 1, **attributes)
     found = facts.array(outputs[0])
     assert (found if found is None else np.asarray(found).tolist()) == expected
+
+
+def inferred(made, outputs):
+    flat = flatten("m", load("m", made, None), None)
+    facts = infer(flat, {item.name: Value(item.shape, item.dtype) for item in flat.inputs}, {}, {})
+    return [facts.values[name].shape for name in outputs]
+
+
+def test_branches_of_unknown_condition_share_what_is_common():
+    def branch(name, *widths):
+        nodes = [node("Expand", ["x", f"{name}{index}"], [f"{name}y{index}"]) for index in range(2)]
+        outputs = [value(f"{name}y{index}") for index in range(2)]
+        stored = [ints(f"{name}{index}", *shape) for index, shape in enumerate(widths)]
+        return helper.make_graph(nodes, name, [], outputs, initializer=stored)
+
+    made = model(
+        [value("x", 1, 1), value("c", dtype=BOOL)],
+        [
+            node(
+                "If",
+                ["c"],
+                ["y", "z"],
+                then_branch=branch("t", (2, 3), (5, 1)),
+                else_branch=branch("e", (2, 4), (6, 7, 1)),
+            )
+        ],
+        output="y z",
+    )
+    assert inferred(made, "yz") == [(2, None), None]
+
+
+def test_a_loop_hands_on_and_stacks():
+    # The state keeps its shape; each of 6 iterations adds a slice of [2, 4] to the stack; a state that grows is unknown.
+    body = helper.make_graph(
+        [node("Identity", ["c"], ["d"]), node("Relu", ["h"], ["o"]), node("Concat", ["g", "g"], ["k"], axis=1)],
+        "b",
+        [value("i", dtype=INT64), value("c", dtype=BOOL), value("h", 2, 4), value("g", 3, None)],
+        [value("d", dtype=BOOL), value("o", 2, 4), value("k", 3, None), value("o", 2, 4)],
+    )
+    made = model(
+        [value("x", 2, 4), value("z", 3, 1)], [node("Loop", ["n", "", "x", "z"], ["y", "w", "s"], body=body)], [ints("n", 6, scalar=True)], "y w s"
+    )  # fmt: skip
+    assert inferred(made, "yws") == [(2, 4), (3, None), (6, 2, 4)]
+
+
+def test_a_scan_slices_and_stacks():
+    # Two scanned inputs, the first along axis 1 of 5, the second along axis 0; the body sees [2, 3] and [7].
+    body = helper.make_graph(
+        [node("Add", ["h", "a"], ["o"]), node("Relu", ["b"], ["r"])],
+        "b",
+        [value("h", 2, 3), value("a", 2, 3), value("b", 7)],
+        [value("o", 2, 3), value("r", 7)],
+    )
+    scan = node("Scan", ["x", "p", "q"], ["y", "s"], body=body, num_scan_inputs=2, scan_input_axes=[1, 0])
+    made = model([value("x", 2, 3), value("p", 2, 5, 3), value("q", 5, 7)], [scan], output="y s")
+    assert inferred(made, "ys") == [(2, 3), (5, 7)]
