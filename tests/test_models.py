@@ -11,7 +11,7 @@ import pytest
 import astrac.models
 from astrac.models.model import Layer, Model, Tensor, traffic
 
-GROWING = {"onnx.drafts.Draft", "onnx.facts.Facts", "onnx.splice.Splicer", "transformer.rows.TransformerBuilder"}
+GROWING = {"onnx.drafts.LayerDraft", "onnx.facts.Facts", "onnx.splice.Splicer", "transformer.rows.TransformerBuilder"}
 """What one pass fills and keeps to itself."""
 
 

@@ -130,7 +130,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class ModelFile:
     """A whole model as its file has it.
 
     Attributes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.models.graph import Constant, File, Graph, Node, Signature
+from astrac.models.graph import Constant, Graph, ModelFile, Node, Signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,13 +37,13 @@ class _Builder:
         """Adds a square convolution or pooling with ONNX's attributes."""
         return self.node(op, name, *inputs, kernel_shape=(kernel,) * 2, strides=(stride,) * 2, pads=(pad,) * 4)
 
-    def file(self, data: str, result: str, classes: int = 1000) -> File:
+    def file(self, data: str, result: str, classes: int = 1000) -> ModelFile:
         inputs = (Signature(data, "float32", (BATCH, 3, 224, 224)),)
         outputs = (Signature(result, "float32", (BATCH, classes)),)
-        return File(Graph(inputs, outputs, tuple(self.constants), tuple(self.nodes)), versions={"": 9})
+        return ModelFile(Graph(inputs, outputs, tuple(self.constants), tuple(self.nodes)), versions={"": 9})
 
 
-def _resnet50() -> File:
+def _resnet50() -> ModelFile:
     """He et al., "Deep Residual Learning for Image Recognition", table 1; 25,557,032 parameters, 4,089,184,256 MACs."""
     build = _Builder()
 
@@ -83,10 +83,10 @@ def _resnet50() -> File:
     return build.file("gpu_0/data_0", build.node("Softmax", "softmax", data, axis=1))
 
 
-def _vgg(*convolutions: int) -> Callable[[], File]:
+def _vgg(*convolutions: int) -> Callable[[], ModelFile]:
     """Simonyan and Zisserman, "Very Deep Convolutional Networks", table 1 (D and E): convolutions a stage."""
 
-    def make() -> File:
+    def make() -> ModelFile:
         build = _Builder()
 
         def weights(name: str, *shape: int) -> tuple[str, str]:
@@ -114,7 +114,7 @@ def _vgg(*convolutions: int) -> Callable[[], File]:
     return make
 
 
-MODELS: dict[str, Callable[[], File]] = {
+MODELS: dict[str, Callable[[], ModelFile]] = {
     "resnet50": _resnet50,
     "vgg16": _vgg(2, 2, 3, 3, 3),
     "vgg19": _vgg(2, 2, 4, 4, 4),
@@ -122,6 +122,6 @@ MODELS: dict[str, Callable[[], File]] = {
 """The known names; a function each, so that none is built before it is asked for."""
 
 
-def graph(name: str) -> File:
+def graph(name: str) -> ModelFile:
     """The model of that name; a KeyError for any other, since the caller knows the place to blame."""
     return MODELS[name]()

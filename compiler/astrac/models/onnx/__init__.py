@@ -28,7 +28,7 @@ from astrac.suggest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from astrac.models.graph import File
+    from astrac.models.graph import ModelFile
     from astrac.source import Span
 
 ZOO = "zoo:"
@@ -106,7 +106,9 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _open(name: str, source: str | Path | bytes, batch: int | None, span: Span | None) -> tuple[File, str, int | None]:
+def _open(
+    name: str, source: str | Path | bytes, batch: int | None, span: Span | None
+) -> tuple[ModelFile, str, int | None]:
     """The graph, the name to show, and the batch: a zoo model has one sample where nobody says how many."""
     if isinstance(source, bytes):
         return load(name, source, span), name, batch

@@ -1,10 +1,10 @@
-"""ModelProto -> File: plain data, so that everything after it knows nothing of protobuf."""
+"""ModelProto -> ModelFile: plain data, so that everything after it knows nothing of protobuf."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from astrac.models.graph import Attribute, Constant, Dim, File, Function, Graph, Node, Reference, Signature
+from astrac.models.graph import Attribute, Constant, Dim, Function, Graph, ModelFile, Node, Reference, Signature
 from astrac.models.model import stored_bytes
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _texts(raw: Iterable[str | bytes]) -> tuple[str, ...]:
     return found  # type: ignore[return-value]
 
 
-def decode(model: Any) -> File:
+def decode(model: Any) -> ModelFile:
     """The graph, functions and versions of a parsed ModelProto. Raises `Malformed`."""
     external: dict[str, None] = {}
     functions = {
@@ -60,7 +60,7 @@ def decode(model: Any) -> File:
     }
     graph = _graph(model.graph, external)
     versions = {_domain(item.domain): item.version for item in model.opset_import}
-    return File(graph, functions, versions, tuple(external))
+    return ModelFile(graph, functions, versions, tuple(external))
 
 
 def _domain(raw: str | bytes) -> str:

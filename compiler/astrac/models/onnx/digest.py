@@ -5,13 +5,13 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from astrac.models.graph import Attribute, Constant, File, Graph, Node, Reference, Signature
+from astrac.models.graph import Attribute, Constant, Graph, ModelFile, Node, Reference, Signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-def digest(file: File) -> str:
+def digest(file: ModelFile) -> str:
     """`sha256:...` of the structure: the same whether weights lie inside the file, beside it, or nowhere."""
     found = sha256()
     for part in _file(file):
@@ -20,7 +20,7 @@ def digest(file: File) -> str:
     return f"sha256:{found.hexdigest()}"
 
 
-def _file(file: File) -> Iterator[str]:
+def _file(file: ModelFile) -> Iterator[str]:
     yield repr(sorted(file.versions.items()))
     yield from _graph(file.graph)
     for key, function in sorted(file.functions.items()):

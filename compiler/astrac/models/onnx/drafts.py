@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from astrac.models.onnx import weights as tracing
 from astrac.models.onnx.facts import Inconsistent, Site, elements
 from astrac.models.onnx.infer import MISFIT, TRIPPED, BadNode
-from astrac.models.onnx.operators import Keep, Kind, Operator, operator, vector_flops
+from astrac.models.onnx.operators import Keep, Operator, OpKind, operator, vector_flops
 from astrac.models.onnx.splice import MARKERS
-from astrac.models.onnx.weights import BUFFER, Flow, Origin, parameters
+from astrac.models.onnx.weights import BUFFER, Flow, WeightOrigin, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 _BOOKKEEPING = frozenset({"int64", "int32", "uint64", "uint32", "bool", "string", "int16", "uint16"})
 _RESHAPED = frozenset({"Unsqueeze", "Squeeze", "Cast", "Identity"})
 
-UNKNOWN_OPERATOR = Operator(lambda _site: (), Kind.WORK)
+UNKNOWN_OPERATOR = Operator(lambda _site: (), OpKind.WORK)
 """Stands for the row of an operator that the table does not have."""
 
 
 @dataclass(slots=True)
-class Draft:
+class LayerDraft:
     """A layer in the making: what the graph says, before names, owners and counts.
 
     Attributes:
@@ -59,8 +59,8 @@ class Draft:
     row: Operator
     sources: tuple[int, ...]
     reads: tuple[str, ...]
-    weights: list[Origin] = field(default_factory=list)
-    biases: list[Origin] = field(default_factory=list)
+    weights: list[WeightOrigin] = field(default_factory=list)
+    biases: list[WeightOrigin] = field(default_factory=list)
     products: Products = None
     flops: int | None = 0
     doubtful: bool = False
@@ -85,7 +85,7 @@ class Drafts:
         unknown: operators that the table does not know, with their nodes.
     """
 
-    rows: list[Draft]
+    rows: list[LayerDraft]
     stored: Mapping[str, Constant]
     unknown: Mapping[str, list[Node]]
 
@@ -101,10 +101,10 @@ class _Drafter:
 
     def __init__(self, flat: Flat, facts: Facts, flows: Mapping[str, Flow], stored: Mapping[str, Constant]) -> None:
         self.flat, self.facts, self.flows, self.stored = flat, facts, flows, stored
-        self.rows: list[Draft] = []
+        self.rows: list[LayerDraft] = []
         self.sources: dict[str, tuple[int, ...]] = {}
         self.storage: dict[str, str] = {}
-        self.maker: dict[str, Draft] = {}
+        self.maker: dict[str, LayerDraft] = {}
         self.results = frozenset(flat.outputs)
         self.readers = Counter(chain.from_iterable(node.inputs for node in flat.nodes))
         self.reader = {name: node for node in flat.nodes for name in node.inputs}
@@ -128,8 +128,8 @@ class _Drafter:
             row = UNKNOWN_OPERATOR
             self.unknown.setdefault(f"{node.domain}:{node.op}" if node.domain else node.op, []).append(node)
         dtype = self.facts.values[node.outputs[0]].dtype
-        if row.kind is Kind.VIEW or row.kind is Kind.SHAPE or (dtype in _BOOKKEEPING and row.products is None):
-            self.pass_on(node, data[:1] if row.kind is Kind.VIEW and not row.merges else data)
+        if row.kind is OpKind.VIEW or row.kind is OpKind.SHAPE or (dtype in _BOOKKEEPING and row.products is None):
+            self.pass_on(node, data[:1] if row.kind is OpKind.VIEW and not row.merges else data)
         elif not (node.op == "Add" and self.is_bias(node, data)):
             self.add(node, row, data)
 
@@ -153,7 +153,7 @@ class _Drafter:
         if len(reads) > 1:
             reads = tuple(dict.fromkeys(reads))
         products = None if row.products is None else _products(site, row.products)
-        made = Draft(node, site, row, self.joined(data), reads, products=products, flops=vector_flops(site, row))
+        made = LayerDraft(node, site, row, self.joined(data), reads, products=products, flops=vector_flops(site, row))
         learned_before = True in [rows[source].learns for source in made.sources]
         if len(data) < len(node.inputs):
             self.operands(made, data, learned_before)
@@ -164,7 +164,7 @@ class _Drafter:
             self.sources[output] = index
             self.maker[output] = made
 
-    def operands(self, made: Draft, data: list[str], learned_before: bool) -> None:
+    def operands(self, made: LayerDraft, data: list[str], learned_before: bool) -> None:
         """The trained tensors of a row, by the roles of its operator's inputs."""
         node, row = made.node, made.row
         for group, indices, bias in ((made.weights, row.weights, False), (made.biases, row.biases, True)):
@@ -173,17 +173,17 @@ class _Drafter:
                     found = parameters(self.flows.get(node.inputs[index]), self.stored, bias=bias)
                     trained = [origin for origin in found if self.is_trained(origin, node.inputs[index])]
                     group += [origin for origin in trained if not (bias and not self.stored[origin.root].shape)]
-        if row.table and row.kind is Kind.MOVE and made.weights and not self.is_embedding(node, made.weights[0]):
+        if row.table and row.kind is OpKind.MOVE and made.weights and not self.is_embedding(node, made.weights[0]):
             made.weights.clear()
         if row.any_constant and learned_before:
             self.constant_operand(made, data)
 
-    def is_trained(self, origin: Origin, used: str) -> bool:
+    def is_trained(self, origin: WeightOrigin, used: str) -> bool:
         """Not one number that fills a whole tensor, nor the frequencies of a rotary embedding."""
         count = elements(self.stored[origin.root].shape)
         return "inv_freq" not in origin.root and (count != 1 or elements(self.facts.values[used].shape) == 1)
 
-    def is_embedding(self, node: Node, table: Origin) -> bool:
+    def is_embedding(self, node: Node, table: WeightOrigin) -> bool:
         """Whether rows of a trained table are selected: those of a rotary embedding scale activations instead."""
         if len(self.stored[table.root].shape) < 2 or BUFFER.search(table.alias or table.root):
             return False
@@ -196,7 +196,7 @@ class _Drafter:
         shape = self.facts.values[other].shape if other in self.facts.values else None
         return not (shape and shape[-1] == width and self.flows[other] is None)
 
-    def constant_operand(self, made: Draft, data: list[str]) -> None:
+    def constant_operand(self, made: LayerDraft, data: list[str]) -> None:
         """A scale, shift or table among the operands of elementwise arithmetic."""
         node = made.node
         for name in node.inputs:
@@ -266,7 +266,7 @@ def _products(site: Site, rule: Callable[[Site], Products]) -> Products:
         raise BadNode(site, str(error) if isinstance(error, Inconsistent) else MISFIT) from None
 
 
-def _per_channel(shape: Shape, maker: Draft) -> bool:
+def _per_channel(shape: Shape, maker: LayerDraft) -> bool:
     """Whether a constant holds one number an output channel of the product."""
     result = maker.site.output()
     if not shape or not result or None in shape:

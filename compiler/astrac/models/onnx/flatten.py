@@ -1,4 +1,4 @@
-"""File -> Flat: one list of nodes in an order in which they can run, without what no output needs.
+"""ModelFile -> Flat: one list of nodes in an order in which they can run, without what no output needs.
 
 Functions are inlined and bodies spliced in (`splice`); the gradient part of a training graph is left out.
 """
@@ -13,7 +13,7 @@ from astrac.models.onnx.splice import Place, Splicer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from astrac.models.graph import Constant, File, Node, Signature
+    from astrac.models.graph import Constant, ModelFile, Node, Signature
     from astrac.models.onnx.splice import Region
     from astrac.source import Span
 
@@ -39,7 +39,7 @@ class Flat:
     gradients: int = 0
 
 
-def flatten(name: str, file: File, span: Span | None) -> Flat:
+def flatten(name: str, file: ModelFile, span: Span | None) -> Flat:
     """The straight list of a file's main graph. Raises `Diagnosed` where the graph cannot run at all."""
     splicer, graph = Splicer(name, file.functions, span), file.graph
     scope = {"": ""}

@@ -1,4 +1,4 @@
-"""A path or bytes -> File, or one diagnostic that says what the file really is."""
+"""A path or bytes -> ModelFile, or one diagnostic that says what the file really is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from astrac.diagnostics import Diagnostic
-    from astrac.models.graph import File
+    from astrac.models.graph import ModelFile
     from astrac.source import Span
     from astrac.varint import Buffer
 
@@ -33,7 +33,7 @@ _KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
 """What files with the name of a model turn out to be: how they begin, what that is, what to do."""
 
 
-def load(name: str, source: Path | bytes, span: Span | None) -> File:
+def load(name: str, source: Path | bytes, span: Span | None) -> ModelFile:
     """The graph of a file. Raises `Diagnosed`; external data is never opened."""
     if isinstance(source, bytes):
         return _load(name, source, span)
@@ -52,7 +52,7 @@ def load(name: str, source: Path | bytes, span: Span | None) -> File:
         ) from None
 
 
-def _load(name: str, data: Buffer, span: Span | None) -> File:
+def _load(name: str, data: Buffer, span: Span | None) -> ModelFile:
     stranger = _sniff(name, data, span)
     if stranger is not None:
         raise Diagnosed(stranger)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from astrac.models.onnx.products import Products
 
 
-class Kind(Enum):
+class OpKind(Enum):
     """What an operator costs: nothing, a copy, or computation.
 
     VIEW is the same numbers under another shape; MOVE copies; WORK computes; SHAPE tells of extents only.
@@ -66,7 +66,7 @@ class Operator:
     """
 
     shape: Rule
-    kind: Kind = Kind.WORK
+    kind: OpKind = OpKind.WORK
     weights: tuple[int, ...] = ()
     biases: tuple[int, ...] = ()
     auxiliary: tuple[int, ...] = ()
@@ -157,7 +157,7 @@ def _projected(auxiliary: tuple[int, ...]) -> Operator:
 _GEMM = Operator(arithmetic.gemm, weights=(1, 0), biases=(2,), products=products.matmul(), keep=Keep.OPERANDS)
 _SUM = Operator(arithmetic.broadcast_all, flops=1, any_constant=True)
 _CHOICE = Operator(arithmetic.broadcast_all, flops=1, keep=Keep.INPUTS)
-_SCATTER = Operator(layout.same, Kind.MOVE, merges=True)
+_SCATTER = Operator(layout.same, OpKind.MOVE, merges=True)
 _RARE = Operator(schema.infer, flops=1, keep=Keep.INPUTS)
 
 OPERATORS: dict[str, Operator] = {
@@ -241,51 +241,51 @@ OPERATORS: dict[str, Operator] = {
     "LpPool": Operator(spatial.pool, flops=2, keep=Keep.INPUTS),
     **_rows("GlobalAveragePool GlobalMaxPool GlobalLpPool", Operator(spatial.global_pool, flops=1)),
     # Types and quantisation.
-    "Cast": Operator(arithmetic.cast, Kind.MOVE),
-    "CastLike": Operator(layout.keeps(1), Kind.MOVE, auxiliary=(1,)),
-    "QuantizeLinear": Operator(arithmetic.quantise, Kind.MOVE, auxiliary=(1, 2), flops=2),
-    "DequantizeLinear": Operator(layout.keeps(1), Kind.MOVE, auxiliary=(1, 2), flops=2),
+    "Cast": Operator(arithmetic.cast, OpKind.MOVE),
+    "CastLike": Operator(layout.keeps(1), OpKind.MOVE, auxiliary=(1,)),
+    "QuantizeLinear": Operator(arithmetic.quantise, OpKind.MOVE, auxiliary=(1, 2), flops=2),
+    "DequantizeLinear": Operator(layout.keeps(1), OpKind.MOVE, auxiliary=(1, 2), flops=2),
     "DynamicQuantizeLinear": Operator(arithmetic.dynamic_quantise, flops=4),
     **_rows("QLinearAdd QLinearMul", Operator(arithmetic.broadcast_at(0, 3), auxiliary=(1, 2, 4, 5, 6, 7), flops=3)),
     **_rows("QLinearSigmoid QLinearLeakyRelu QLinearSoftmax", Operator(layout.same, auxiliary=(1, 2, 3, 4), flops=6)),
     "QLinearAveragePool": Operator(spatial.pool, auxiliary=(1, 2, 3, 4), flops=1),
     "QLinearGlobalAveragePool": Operator(spatial.global_pool, auxiliary=(1, 2, 3, 4), flops=1),
-    "QLinearConcat": Operator(layout.concat_triples, Kind.MOVE, merges=True),
+    "QLinearConcat": Operator(layout.concat_triples, OpKind.MOVE, merges=True),
     # Views.
-    "Reshape": Operator(layout.reshape, Kind.VIEW),
-    "Flatten": Operator(layout.flatten, Kind.VIEW),
-    "Squeeze": Operator(layout.squeeze, Kind.VIEW),
-    "Unsqueeze": Operator(layout.unsqueeze, Kind.VIEW),
-    **_rows("Identity Optional OptionalGetElement", Operator(layout.identity, Kind.VIEW)),
-    "SequenceAt": Operator(layout.same, Kind.VIEW),
-    "SequenceConstruct": Operator(layout.sequence_construct, Kind.VIEW, merges=True),
-    "SequenceInsert": Operator(layout.sequence_insert, Kind.VIEW, merges=True),
+    "Reshape": Operator(layout.reshape, OpKind.VIEW),
+    "Flatten": Operator(layout.flatten, OpKind.VIEW),
+    "Squeeze": Operator(layout.squeeze, OpKind.VIEW),
+    "Unsqueeze": Operator(layout.unsqueeze, OpKind.VIEW),
+    **_rows("Identity Optional OptionalGetElement", Operator(layout.identity, OpKind.VIEW)),
+    "SequenceAt": Operator(layout.same, OpKind.VIEW),
+    "SequenceConstruct": Operator(layout.sequence_construct, OpKind.VIEW, merges=True),
+    "SequenceInsert": Operator(layout.sequence_insert, OpKind.VIEW, merges=True),
     # Copies.
-    "Transpose": Operator(layout.transpose, Kind.MOVE),
-    "Concat": Operator(layout.concat, Kind.MOVE, merges=True, any_constant=True),
-    "Split": Operator(layout.split, Kind.MOVE),
-    "SplitToSequence": Operator(layout.split_to_sequence, Kind.MOVE),
-    "Slice": Operator(layout.slice_, Kind.MOVE),
-    "Gather": Operator(layout.gather, Kind.MOVE, weights=(0,), table=True),
-    "GatherElements": Operator(layout.gather_elements, Kind.MOVE, weights=(0,), table=True),
-    "GatherND": Operator(layout.gather_nd, Kind.MOVE, weights=(0,), table=True),
-    "Expand": Operator(layout.expand, Kind.MOVE),
-    "Tile": Operator(layout.tile, Kind.MOVE),
-    "Pad": Operator(layout.pad, Kind.MOVE, auxiliary=(2,)),
-    "DepthToSpace": Operator(spatial.depth_to_space, Kind.MOVE),
-    "SpaceToDepth": Operator(spatial.space_to_depth, Kind.MOVE),
-    "OneHot": Operator(layout.one_hot, Kind.MOVE, auxiliary=(2,)),
-    "ReverseSequence": Operator(layout.same, Kind.MOVE),
+    "Transpose": Operator(layout.transpose, OpKind.MOVE),
+    "Concat": Operator(layout.concat, OpKind.MOVE, merges=True, any_constant=True),
+    "Split": Operator(layout.split, OpKind.MOVE),
+    "SplitToSequence": Operator(layout.split_to_sequence, OpKind.MOVE),
+    "Slice": Operator(layout.slice_, OpKind.MOVE),
+    "Gather": Operator(layout.gather, OpKind.MOVE, weights=(0,), table=True),
+    "GatherElements": Operator(layout.gather_elements, OpKind.MOVE, weights=(0,), table=True),
+    "GatherND": Operator(layout.gather_nd, OpKind.MOVE, weights=(0,), table=True),
+    "Expand": Operator(layout.expand, OpKind.MOVE),
+    "Tile": Operator(layout.tile, OpKind.MOVE),
+    "Pad": Operator(layout.pad, OpKind.MOVE, auxiliary=(2,)),
+    "DepthToSpace": Operator(spatial.depth_to_space, OpKind.MOVE),
+    "SpaceToDepth": Operator(spatial.space_to_depth, OpKind.MOVE),
+    "OneHot": Operator(layout.one_hot, OpKind.MOVE, auxiliary=(2,)),
+    "ReverseSequence": Operator(layout.same, OpKind.MOVE),
     **_rows("Scatter ScatterElements ScatterND TensorScatter", _SCATTER),
     "Resize": Operator(spatial.resize, auxiliary=(1, 2, 3), flops=7),
     "Upsample": Operator(spatial.resize, auxiliary=(1,), flops=1),
     "TopK": Operator(layout.top_k, flops=1),
     # Extents.
-    "Shape": Operator(layout.shape_of, Kind.SHAPE),
-    **_rows("Size SequenceLength", Operator(layout.scalar, Kind.SHAPE)),
-    "Range": Operator(layout.range_, Kind.SHAPE),
-    "ConstantOfShape": Operator(layout.constant_of_shape, Kind.SHAPE),
-    "EyeLike": replace(_RARE, kind=Kind.SHAPE),
+    "Shape": Operator(layout.shape_of, OpKind.SHAPE),
+    **_rows("Size SequenceLength", Operator(layout.scalar, OpKind.SHAPE)),
+    "Range": Operator(layout.range_, OpKind.SHAPE),
+    "ConstantOfShape": Operator(layout.constant_of_shape, OpKind.SHAPE),
+    "EyeLike": replace(_RARE, kind=OpKind.SHAPE),
     # How many there are shows at run time only.
     **_rows("NonZero NonMaxSuppression Unique Compress", Operator(layout.unknown, flops=1)),
     "STFT": Operator(spatial.stft, auxiliary=(1, 2, 3), flops=spatial.stft_flops),

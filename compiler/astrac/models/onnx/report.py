@@ -13,7 +13,7 @@ from astrac.models.onnx.names import is_anonymous, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from astrac.models.graph import File, Node
+    from astrac.models.graph import ModelFile, Node
     from astrac.models.onnx.bind import Bound, Open
     from astrac.models.onnx.drafts import Drafts
     from astrac.models.onnx.facts import Facts
@@ -83,7 +83,7 @@ def _first_unknown(flat: Flat, facts: Facts) -> Node:
 def notes(
     name: str,
     source: str | Path | bytes,
-    file: File,
+    file: ModelFile,
     flat: Flat,
     drafts: Drafts,
     table: Rows,
@@ -169,7 +169,7 @@ def _doubtful(drafts: Drafts, table: Rows, span: Span | None) -> Iterator[Diagno
         yield diagnostic("AS832", message, span, hints=('for a fixed table: `layer "NAME" { freeze: true }`',))
 
 
-def _newer(name: str, file: File, source: str | Path | bytes, span: Span | None) -> Iterator[Diagnostic]:
+def _newer(name: str, file: ModelFile, source: str | Path | bytes, span: Span | None) -> Iterator[Diagnostic]:
     if isinstance(source, str) and source.startswith("zoo:"):
         return
     import onnx  # noqa: PLC0415 - loaded already, to read the file
@@ -183,7 +183,7 @@ def _newer(name: str, file: File, source: str | Path | bytes, span: Span | None)
         )
 
 
-def _external(name: str, source: str | Path | bytes, file: File, span: Span | None) -> Iterator[Diagnostic]:
+def _external(name: str, source: str | Path | bytes, file: ModelFile, span: Span | None) -> Iterator[Diagnostic]:
     """Weights beside the model that are not there: nothing needs them, but the user may."""
     if isinstance(source, bytes):
         return

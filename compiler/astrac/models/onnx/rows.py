@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from astrac.models.graph import Constant
-    from astrac.models.onnx.drafts import Draft, Drafts
+    from astrac.models.onnx.drafts import Drafts, LayerDraft
     from astrac.models.onnx.facts import Facts
     from astrac.models.onnx.flatten import Flat
-    from astrac.models.onnx.weights import Origin
+    from astrac.models.onnx.weights import WeightOrigin
     from astrac.source import Span
 
     Key: TypeAlias = tuple[str, str, str]
@@ -63,7 +63,7 @@ def names_of(drafts: Drafts) -> list[str]:
     return unique(found)
 
 
-def _own(draft: Draft) -> list[Origin]:
+def _own(draft: LayerDraft) -> list[WeightOrigin]:
     return [*draft.weights[:1], *draft.biases[:1]]
 
 
@@ -97,7 +97,7 @@ class _Table:
         self.unresolved: list[int] = []
         self.holes: list[int] = []
 
-    def layer(self, index: int, draft: Draft) -> Layer:
+    def layer(self, index: int, draft: LayerDraft) -> Layer:
         """Makes the row of a draft."""
         node, facts, macs = draft.node, self.facts, draft.macs
         read, written = _total(draft.reads, facts), _total(_results(draft, facts), facts)
@@ -135,7 +135,7 @@ class _Table:
             runs=runs,
         )
 
-    def newly_kept(self, draft: Draft) -> Sequence[str]:
+    def newly_kept(self, draft: LayerDraft) -> Sequence[str]:
         """What backward needs of this row and no earlier row has kept already."""
         if draft.row.keep is Keep.NOTHING and not draft.weights:
             return ()
@@ -169,14 +169,14 @@ def _total(names: Sequence[str], facts: Facts) -> int | None:
     return None if None in sizes else sum(sizes)  # type: ignore[arg-type]
 
 
-def _state(draft: Draft, facts: Facts) -> int:
+def _state(draft: LayerDraft, facts: Facts) -> int:
     """Running statistics: what a BatchNormalization keeps beside its weights."""
     if draft.node.op != "BatchNormalization":
         return 0
     return sum(facts.sizes.get(draft.site.name(index)) or 0 for index in draft.row.auxiliary)
 
 
-def _results(draft: Draft, facts: Facts) -> Sequence[str]:
+def _results(draft: LayerDraft, facts: Facts) -> Sequence[str]:
     """The outputs that are activations: the first, and further ones of a known floating-point shape."""
     outputs = draft.node.outputs
     if len(outputs) == 1 or draft.node.op == "BatchNormalization":
@@ -187,7 +187,7 @@ def _results(draft: Draft, facts: Facts) -> Sequence[str]:
     return [outputs[0], *further]
 
 
-def _kept(draft: Draft) -> Sequence[str]:
+def _kept(draft: LayerDraft) -> Sequence[str]:
     keep = draft.row.keep
     if keep is Keep.OUTPUT:
         return draft.node.outputs[:1]
@@ -208,7 +208,7 @@ class _Owners:
         """Learnable numbers in the file, before ties."""
         return sum(self.elements.values())
 
-    def tensors(self, draft: Draft, index: int) -> tuple[Tensor | None, int, Tensor | None, tuple[Tensor, ...]]:
+    def tensors(self, draft: LayerDraft, index: int) -> tuple[Tensor | None, int, Tensor | None, tuple[Tensor, ...]]:
         """A row's weight with its owner, bias and other tensors, these only where the row owns them."""
         weight, owner, bias, others = None, index, None, []
         if not draft.weights and not draft.biases:
@@ -229,7 +229,7 @@ class _Owners:
         return weight, owner, bias, tuple(others)
 
 
-def _key(origin: Origin, tensor: Tensor, scope: str) -> Key:
+def _key(origin: WeightOrigin, tensor: Tensor, scope: str) -> Key:
     """A matrix met twice is one matrix, a vector only where neither its `Identity` name nor its module differs.
 
     Exporters merge tensors of equal numbers, and all scales of a fresh model are equal.
@@ -237,7 +237,7 @@ def _key(origin: Origin, tensor: Tensor, scope: str) -> Key:
     return (origin.root, "", "") if len(tensor.shape) > 1 else (origin.root, origin.alias, scope)
 
 
-def _choose_branches(flat: Flat, facts: Facts, drafts: Sequence[Draft], layers: Sequence[Layer]) -> list[Layer]:
+def _choose_branches(flat: Flat, facts: Facts, drafts: Sequence[LayerDraft], layers: Sequence[Layer]) -> list[Layer]:
     """Of the branches of an If that may run the dearest does; inner choices are made before outer ones."""
     result = list(layers)
     if len(flat.regions) == 1:
@@ -261,7 +261,7 @@ def _choose_branches(flat: Flat, facts: Facts, drafts: Sequence[Draft], layers: 
     return result
 
 
-def _cuts(facts: Facts, drafts: Sequence[Draft]) -> tuple[int, ...]:
+def _cuts(facts: Facts, drafts: Sequence[LayerDraft]) -> tuple[int, ...]:
     """Elements of the activations that cross from row i and those before it to the rows behind, each once."""
     made = {name: index for index, draft in enumerate(drafts) for name in draft.node.outputs if name}
     last: dict[str, int] = {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from astrac.models.graph import Constant
 from astrac.models.onnx.facts import elements
-from astrac.models.onnx.operators import Kind, Operator, operator
+from astrac.models.onnx.operators import Operator, OpKind, operator
 from astrac.models.onnx.splice import LOOP, SCAN
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from astrac.models.onnx.flatten import Flat
 
 
-class Origin(NamedTuple):
+class WeightOrigin(NamedTuple):
     """A stored tensor as it reaches a use: its name, and the name that an `Identity` on the way gave it."""
 
     root: str
     alias: str = ""
 
 
-Flow: TypeAlias = tuple[Origin, ...] | None
+Flow: TypeAlias = tuple[WeightOrigin, ...] | None
 """The stored tensors behind a value that depends on nothing else, () where it follows from shapes; None for data."""
 
 _INTEGER_WEIGHTS = frozenset({"int8", "uint8", "int4", "uint4", "int2", "uint2"})
@@ -70,7 +70,7 @@ def trace(flat: Flat, facts: Facts, weights: Iterable[str] = ()) -> tuple[dict[s
             fixed.update(node.outputs)
             if node.op == "ConstantOfShape" and (made := _made(node, facts)) is not None:
                 stored[made.name] = made
-                flow = (Origin(made.name),)
+                flow = (WeightOrigin(made.name),)
         for output in node.outputs:
             flows[output] = flow
         if node.op == LOOP:
@@ -80,7 +80,7 @@ def trace(flat: Flat, facts: Facts, weights: Iterable[str] = ()) -> tuple[dict[s
 
 
 def _start(name: str, constant: Constant) -> Flow:
-    return () if constant.dtype in _NEVER or not prod(constant.shape) else (Origin(name),)
+    return () if constant.dtype in _NEVER or not prod(constant.shape) else (WeightOrigin(name),)
 
 
 def _made(node: Node, facts: Facts) -> Constant | None:
@@ -94,20 +94,20 @@ def _made(node: Node, facts: Facts) -> Constant | None:
 
 def _flow(node: Node, row: Operator | None, flows: Mapping[str, Flow], facts: Facts) -> Flow:
     """The flow of a node's results, from those of its inputs."""
-    if row is not None and row.kind is Kind.WORK:
+    if row is not None and row.kind is OpKind.WORK:
         return _joined(node, flows, row.auxiliary)
-    kind = row.kind if row is not None else Kind.WORK
+    kind = row.kind if row is not None else OpKind.WORK
     if node.op in (LOOP, SCAN):
         return None
-    if kind is Kind.SHAPE:
+    if kind is OpKind.SHAPE:
         return () if node.op != "Range" else _joined(node, flows, ())
-    if row is not None and row.table and kind is Kind.MOVE:
+    if row is not None and row.table and kind is OpKind.MOVE:
         return _gathered(node, flows, facts)
-    alone = kind in (Kind.VIEW, Kind.MOVE) and row is not None and not row.merges
+    alone = kind in (OpKind.VIEW, OpKind.MOVE) and row is not None and not row.merges
     if alone and node.inputs and flows.get(node.inputs[0]) is not None:
         found = flows[node.inputs[0]]
         if node.op == "Identity" and found is not None and len(found) == 1:
-            return (Origin(found[0].root, node.outputs[0]),)
+            return (WeightOrigin(found[0].root, node.outputs[0]),)
         return found
     return _joined(node, flows, row.auxiliary if row is not None else ())
 
@@ -132,7 +132,7 @@ def _gathered(node: Node, flows: Mapping[str, Flow], facts: Facts) -> Flow:
     return None if table and count != 1 else table
 
 
-def parameters(flow: Flow, stored: Mapping[str, Constant], *, bias: bool) -> list[Origin]:
+def parameters(flow: Flow, stored: Mapping[str, Constant], *, bias: bool) -> list[WeightOrigin]:
     """The trained tensors behind an operand: of a quantised weight the integers; no lone scalars beside others."""
     if not flow:
         return []
@@ -162,7 +162,7 @@ def weight_inputs(flat: Flat) -> set[str]:
             source = behind.get(name)
             if source is None or source not in candidates:
                 continue
-            if row is not None and row.kind in (Kind.VIEW, Kind.MOVE) and index == 0 and not row.table:
+            if row is not None and row.kind in (OpKind.VIEW, OpKind.MOVE) and index == 0 and not row.table:
                 behind.update(dict.fromkeys(node.outputs, source))
             elif row is None or not _weight_position(node, row, index, ranks[source], behind, flat.constants):
                 candidates.discard(source)
