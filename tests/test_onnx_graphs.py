@@ -191,6 +191,14 @@ GRAPHS = {
         [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("h", 2, 4)],
         [node("MatMul", ["h", "w"], ["o"], "mm"), node("Identity", ["c"], ["d"])],
         [value("d", dtype=TensorProto.BOOL), value("o", 2, 4)]))], [ints("n", 5, scalar=True), weight("w", 4, 4)]), {}, [("MatMul", "4x4", 16, 160)]),
+    "table in a loop": (model([value("ids", 1, 5, dtype=TensorProto.INT64)], [node("Loop", ["n", ""], ["y"], "loop", body=body(
+        [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL)],
+        [node("Gather", ["e", "ids"], ["o"], "emb"), node("Identity", ["c"], ["d"])],
+        [value("d", dtype=TensorProto.BOOL), value("o", 1, 5, 8)]))], [ints("n", 3, scalar=True), weight("e", 50, 8)]), {}, [("Gather", "50x8", 400, 0)]),
+    "statistics that leave a norm": (model([value("x", 1, 4, 5, 5)], [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y", "m2", "v2"], "bn", training_mode=1)],
+        [weight(name, 4) for name in "sbmv"], "y m2 v2"), {}, [("BatchNormalization", "4", 8, 0)]),
+    "Split of an activation": (model([X], [linear(4, 6, result="h")[0], node("Split", ["h"], ["a", "b"], "cut", axis=1), node("MatMul", ["a", "v"], ["y"], "up")],
+        [weight("w", 4, 6), weight("v", 3, 5)], "y b"), {}, [("MatMul", "4x6", 24, 48), ("MatMul", "3x5", 15, 30)]),
     "loop bound by the user": (model([X, value("n", dtype=TensorProto.INT64)], [node("Loop", ["n", "", "x"], ["y"], "loop", body=body(
         [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("h", 2, 4)],
         [node("MatMul", ["h", "w"], ["o"], "mm"), node("Identity", ["c"], ["d"])],
@@ -442,3 +450,15 @@ def test_bytes_of_a_weight_of_each_type(number):
     tensor = Tensor("w", stored.shape, stored.dtype)
     assert tensor.dtype == {"FLOAT": "float32", "DOUBLE": "float64"}.get(name, name.lower())
     assert tensor.bytes == -(-9 * bits // 8)
+
+
+def test_a_table_in_a_loop_is_read_each_time():
+    (layer,) = read_model("m", GRAPHS["table in a loop"][0]).value.layers
+    assert (layer.weight_reads, layer.output_elements, layer.params) == (3 * 5 * 8, 3 * 5 * 8, 400)
+
+
+def test_outputs_that_are_activations():
+    (norm,) = read_model("m", GRAPHS["statistics that leave a norm"][0]).value.layers
+    assert (norm.output_elements, norm.state_elements) == (100, 8)
+    rows = {layer.name: layer for layer in read_model("m", GRAPHS["Split of an activation"][0]).value.layers}
+    assert (rows["cut"].input_elements, rows["cut"].output_elements, rows["up"].input_elements) == (12, 12, 6)
