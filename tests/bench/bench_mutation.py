@@ -3,9 +3,9 @@
 A seed picks expressions of compiler/astrac and a change of each: a comparison or a boolean operator flipped, a number
 one off, another arithmetic operator, a `not` dropped or added, a word changed, a value returned negated or as None.
 Left out are docstrings, annotations, imports for types, generated code, `__slots__`, and texts with blanks, for people.
-A mutant is met by the tests that reach its lines, in turns of a case of each function. Which tests those are is found by coverage, once
-for a state of the repository, and kept in the work folder; nothing is written to the checkout. Mutants that mean the
-same as the original survive, too, and are listed like any other.
+A mutant is met by the tests that reach its lines, in turns of a case of each function. Which those are is found by
+coverage, once for a state of the repository, and kept in the work folder; nothing is written to the checkout. Mutants
+that mean the same as the original survive, too, and are listed like any other.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class Sites(ast.NodeVisitor):
 
 
 def mutants(top):
-    """A mutant of each expression of the compiler, in a fixed order."""
+    """The mutants of each expression of the compiler, in a fixed order."""
     for path in sorted((top / SOURCE).rglob("*.py")):
         if path.name in GENERATED:
             continue
@@ -214,10 +214,9 @@ def mutants(top):
         for node, code in sites.found:
             changes.setdefault(node, []).append(code)
         for node, codes in changes.items():
-            code = codes[(node.lineno + node.col_offset) % len(codes)]
             start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
             name, before = path.relative_to(top).as_posix(), text[start:end].decode()
-            yield Mutant(name, node.lineno, node.end_lineno, start, end, before, code)
+            yield [Mutant(name, node.lineno, node.end_lineno, start, end, before, code) for code in codes]
 
 
 def mutated(text, mutant):
@@ -349,8 +348,9 @@ def main():
     os.nice(15)
     known = reach(arguments.work, arguments.jobs)
     everything = list(mutants(ROOT))
-    random.Random(arguments.seed).shuffle(everything)
-    picked = list(islice(filter(parses, everything), arguments.count))
+    draw = random.Random(arguments.seed)
+    draw.shuffle(everything)
+    picked = list(islice(filter(parses, map(draw.choice, everything)), arguments.count))
     with tempfile.TemporaryDirectory(dir=arguments.work) as name, ThreadPoolExecutor(arguments.jobs) as pool:
         folders = queue.SimpleQueue()
         for number in range(arguments.jobs):
