@@ -76,6 +76,55 @@ def test_a_large_message_is_reduced_in_memory():
     assert simulate(all_reduce(8_000_000, 8)).cycles == 15 * 10 + 14 * 500_100 + 7 * 6 + 1
 
 
+def message(block, npus, size, distance):
+    """Ns of `size` bytes between NPUs so far apart: latency 100, 2 bytes a ns on a Ring, 1 elsewhere (section 2)."""
+    hops = {"Ring": min(distance, npus - distance), "Switch": 2, "FullyConnected": 1}[block]
+    return 100 * hops + size // (2 if block == "Ring" else 1)
+
+
+@pytest.mark.parametrize("kind", sorted(IMPLEMENTED, key=str))
+@pytest.mark.parametrize("word", ["ring", "direct", "halvingDoubling"])
+@pytest.mark.parametrize("block", ["Ring", "Switch", "FullyConnected"])
+@pytest.mark.parametrize("npus, size", [(4, 800), (8, 1600), (8, 16_000_000), (2, 4_000_000)])
+def test_closed_forms(kind, word, block, npus, size):
+    """Section 5 of docs/simulators/astra-sim-1.md, one phase of one chunk; 1 ns of update at the end."""
+    if (word, kind) == ("halvingDoubling", Kind.ALL_TO_ALL):
+        return
+    n, q, delay = npus, size // npus, 10
+    sent = size if kind is Kind.ALL_GATHER else q
+    memory = 3 * (q // 500_000)
+    far = message(block, n, sent, n // 2)
+    near = message(block, n, sent, 1)
+    levels = range(n.bit_length() - 1)
+    down = [message(block, n, size >> level + 1, 1 << level) for level in levels]
+    # The last halving step is not reduced, and each other pays for the next, smaller message.
+    halved = sum(3 * ((size >> level + 1) // 500_000) for level in levels if level)
+    up = [message(block, n, size * n >> level + 1, 1 << level) for level in levels]
+    steps = n * (n - 1) // 2
+    expected = {
+        "ring": {
+            Kind.ALL_REDUCE: (2 * n - 1) * delay + 2 * (n - 1) * near + (n - 1) * memory,
+            Kind.REDUCE_SCATTER: n * delay + (n - 1) * (near + memory),
+            Kind.ALL_GATHER: n * delay + (n - 1) * near,
+            Kind.ALL_TO_ALL: (steps + 1) * delay + steps * near,
+        },
+        "direct": {
+            Kind.ALL_REDUCE: 3 * delay + 2 * far + memory,
+            Kind.REDUCE_SCATTER: 2 * delay + far + memory,
+            Kind.ALL_GATHER: 2 * delay + far,
+            Kind.ALL_TO_ALL: 2 * delay + far,
+        },
+        "halvingDoubling": {
+            Kind.ALL_REDUCE: (2 * len(down) + 1) * delay + 2 * sum(down) + halved,
+            Kind.REDUCE_SCATTER: (len(down) + 1) * delay + sum(down) + halved,
+            Kind.ALL_GATHER: (len(up) + 1) * delay + sum(up),
+        },
+    }[word][kind]
+    job = all_reduce(size, npus, word, block, links={"Ring": 2, "Switch": 1, "FullyConnected": npus - 1}[block])
+    rows = (LayerRow("a", weight_gradient=Work(0, kind, size)),)
+    assert play(replace(job, workload=TextWorkload(Policy.MICRO, rows))).cycles == expected + 1
+
+
 def test_halving_doubling_loses_the_last_bits_of_an_odd_size():
     # 7 bytes on 4 NPUs: 3 bytes at distance 1, 1 at distance 2, then 0 back over both; 1 link of 1 byte a ns.
     job = all_reduce(7, 4, "halvingDoubling", block="Switch", links=1)
