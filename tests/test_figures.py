@@ -60,9 +60,10 @@ def test_durations(nanoseconds, shown):
 
 
 def test_rates_and_shares():
-    assert [rate(value) for value in (0.12345, 9.876, 99.96, 100.4, 12_345.6)] == [
+    assert [rate(value) for value in (0.12345, 9.876, 99.5, 99.96, 100.4, 12_345.6)] == [
         "0.123",
         "9.88",
+        "99.5",
         "100",
         "100",
         "12,346",

@@ -19,8 +19,8 @@ TRACE = [
 ]
 FIXES = {
     "network": (
-        "# mine\ntopology: [ ring, fully-connected ]  # 2\nnpus_count: [ 8.0, '4' ]\nbandwidth: 50\nLatency: [ 5 ]\n",
-        "# mine\ntopology: [ Ring, FullyConnected ]  # 2\nnpus_count: [ 8, 4 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n",
+        "# us\ntopology: [ ring, fully-connected ]  # 2\nnpus_count: [ 8.0, '4' ]\nbandwidth: '5.5'\nLatency: [ 5 ]\n",
+        "# us\ntopology: [ Ring, FullyConnected ]  # 2\nnpus_count: [ 8, 4 ]\nbandwidth: [ 5.5 ]\nlatency: [ 5 ]\n",
     ),
     "system": (
         """{

@@ -52,6 +52,37 @@ def test_a_file_of_another_kind(tmp_path):
     assert guarding.check(str(path), None, None, only_inputs=True).diagnostics == ()
 
 
+def placed(folder, **files):
+    """Code and line:column of what is found in one file of a healthy bundle."""
+    guard_inputs.write({"network": NETWORK, "traces": [TRACE], "ranks": [(0, 8)]}, folder)
+    ((name, text),) = files.items()
+    (folder / f"{name}.json").write_text(text)
+    told = guarding.check(str(folder), None, None).diagnostics
+    return [(each.code, each.labels[0].span.first.line, each.labels[0].span.first.column) for each in told]
+
+
+def test_memory_keys_that_do_nothing_or_are_missing(tmp_path):
+    kept = '{\n "memory-type": "PER_NPU_MEMORY_EXPANSION",\n "remote-mem-bw": 100%s}'
+    assert placed(tmp_path / "a", memory=kept % "") == [("AS875", 2, 17)]
+    assert placed(tmp_path / "b", memory=kept % ',\n "remote-mem-latency": 5') == []
+    more = ',\n "remote-mem-latency": 5,\n "num-nodes": 2'
+    assert placed(tmp_path / "c", memory=kept % more) == [("AS861", 5, 2)]
+    none = '{"memory-type": "NO_MEMORY_EXPANSION",\n  "remote-mem-bw": 100}'
+    assert placed(tmp_path / "d", memory=none) == [("AS861", 2, 3)]
+
+
+def test_files_that_are_not_there(tmp_path):
+    """Handed by a hook, only what is ours is asked for; a trace's name says so."""
+    for name, only_inputs, expected in (
+        ("w.0.et", True, ["AS700"]),
+        ("w.0.et", False, ["AS700"]),
+        ("notes.txt", True, []),
+        ("notes.txt", False, ["AS700"]),
+    ):
+        told = guarding.check(str(tmp_path / name), None, None, only_inputs=only_inputs).diagnostics
+        assert [each.code for each in told] == expected
+
+
 # -- ASTRA-sim 1.0
 
 
