@@ -1,4 +1,4 @@
-"""ASTRA-SIM-2 section 2: what a message, an endpoint and a reduction cost, in the simulator's own doubles.
+"""What a message, an endpoint and a reduction cost, in doubles (docs/simulators/astra-sim-2.md, section 2).
 
 Times are whole ns (1 cycle = 1 ns). Nothing contends in the congestion-unaware backend, so a cost depends on the
 message alone.

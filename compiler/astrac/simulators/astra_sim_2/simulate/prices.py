@@ -1,4 +1,4 @@
-"""ASTRA-SIM-2 section 4: what compute and memory nodes cost, in the simulator's own doubles."""
+"""What compute and memory nodes cost, in the simulator's own doubles (docs/simulators/astra-sim-2.md, section 4)."""
 
 from __future__ import annotations
 
