@@ -125,6 +125,63 @@ def test_a_long_line_is_cut_around_the_mark():
     assert lines[4].count("^") == 4
 
 
+@pytest.mark.parametrize(
+    "before, after, shown",
+    [
+        (0, 156, "HERE" + "y" * 156),  # 160 characters are shown whole
+        (156, 0, "x" * 156 + "HERE"),
+        (0, 157, "HERE" + "y" * 156 + "..."),
+        (41, 116, "..." + "x" * 40 + "HERE" + "y" * 116),
+        (41, 117, "..." + "x" * 40 + "HERE" + "y" * 116 + "..."),
+        (40, 117, "x" * 40 + "HERE" + "y" * 116 + "..."),
+    ],
+)
+def test_of_a_long_line_160_characters_are_shown_from_40_before_the_mark(before, after, shown):
+    line, marks = mark("x" * before + "HERE" + "y" * after, before, before + 4).splitlines()[3:5]
+    assert line == f"1 | {shown}"
+    assert marks == "  | " + " " * shown.index("HERE") + "^^^^"
+
+
+def test_accents_on_their_own_take_no_column():
+    assert mark("e\u0301ab", 2, 3).splitlines()[4] == "  |  ^"
+    assert mark("abc", 1, 1).splitlines()[4] == "  |  ^"  # nothing is marked with one sign
+    assert mark("abc", 99, 120).splitlines()[4] == "  |    ^"
+
+
+def test_lines_between_are_left_out():
+    source = Source("f", "".join(f"line {number}\n" for number in range(1, 13)))
+
+    def spans(*numbers):
+        return [
+            Label(source.span(source.line_starts[number - 1], source.line_starts[number - 1] + 4)) for number in numbers
+        ]
+
+    text = render([Diagnostic("AS301", "message", tuple(spans(9, 10, 12)))])
+    assert text.splitlines()[1:] == [
+        "  --> f:9:1",
+        "   |",
+        " 9 | line 9",
+        "   | ^^^^",
+        "10 | line 10",
+        "   | ----",
+        "...",
+        "12 | line 12",
+        "   | ----",
+    ]
+
+
+def test_colours_of_severities():
+    told = [
+        Diagnostic(code, "m", (Label(Source("f", "word").span(0, 4)),), hints=("h",)) for code in ("AS301", "AS860")
+    ]
+    error, warning = render(told, colour=True).split("\n\n")
+    for text, kind, code in ((error, "error[AS301]", "1;31"), (warning, "warning[AS860]", "1;33")):
+        first, *_, marks, hint = text.rstrip("\n").splitlines()
+        assert first == f"\x1b[{code}m{kind}\x1b[0m\x1b[1m: m\x1b[0m"
+        assert marks == f" \x1b[1;34m |\x1b[0m \x1b[{code}m^^^^\x1b[0m"
+        assert hint == " \x1b[1;34m = \x1b[0m\x1b[1;36mhelp\x1b[0m: h"
+
+
 def test_nothing_reaches_a_terminal_that_it_would_obey():
     for text in (mark("a\x1b[31mb\x07", 0, 1), mark("a", 0, 1, name="\x1b]0;title\x07")):
         assert "\x1b" not in text
