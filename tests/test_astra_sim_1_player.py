@@ -122,7 +122,7 @@ def test_closed_forms(kind, word, block, npus, size):
     }[word][kind]
     job = all_reduce(size, npus, word, block, links={"Ring": 2, "Switch": 1, "FullyConnected": npus - 1}[block])
     rows = (LayerRow("a", weight_gradient=Work(0, kind, size)),)
-    assert play(replace(job, workload=TextWorkload(Policy.MICRO, rows))).cycles == expected + 1
+    assert simulate(replace(job, workload=TextWorkload(Policy.MICRO, rows))).cycles == expected + 1
 
 
 def test_halving_doubling_loses_the_last_bits_of_an_odd_size():
