@@ -93,6 +93,10 @@ def test_errors_of_a_used_file_are_shown_there(files):
 def test_the_users_own_std_folder_is_not_the_library(files):
     files(std__mine='use "other.astra"\n' + POD, std__other="let n = 1\n")
     assert codes((b'use "other.astra"\n' + POD.encode()), name="std/spec.astra") == []
+    files(two="let n = 8\n")
+    assert (
+        codes('use "std/../two.astra"\n' + POD.replace("8,", "n,")) == []
+    )  # a way round is a way in the user's folders
 
 
 def test_files_that_use_each_other_in_a_long_row(files):
