@@ -188,3 +188,18 @@ def test_equal_is_what_json_calls_equal():
     assert [found.keyword for found in violations([[1], [1]], unique)] == ["uniqueItems"]
     assert [found.keyword for found in violations(True, {"enum": [0, 1]})] == ["enum"]
     assert not violations(1.0, {"const": 1})
+
+
+@pytest.mark.parametrize("name", ARTIFACTS)
+def test_what_is_right_is_told_at_once(name):
+    """Without jsonschema, whose import takes longer than all the rest of a check."""
+    entry = json.loads((SCHEMAS / "artifacts" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    assert all(is_plainly_right(document, entry, entry) for document in ARTIFACTS[name])
+
+
+def test_what_is_wrong_with_a_key_and_with_a_value():
+    entry = {"propertyNames": {"pattern": "^[1-9]"}, "additionalProperties": {"type": "integer"}}
+    assert [(found.keyword, found.value, found.of_key) for found in violations({"a": "b", "2": 3}, entry)] == [
+        ("pattern", "a", True),
+        ("type", "b", False),
+    ]
