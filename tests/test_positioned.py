@@ -63,6 +63,20 @@ def test_what_is_not_json(text, place, message):
     assert (found.code, found.message, found.labels[0].span.start) == ("AS720", message, place)
 
 
+@pytest.mark.parametrize("text, opened", [("[1, {", 4), ("[1, [2", 4), ("[[1], ", 0), ('{"a": [', 6)])
+def test_where_what_never_ends_was_opened(text, opened):
+    (found,) = load_json(Source("x", text)).diagnostics
+    end, note = found.labels
+    assert (end.span.start, end.span.end) == (len(text), len(text))
+    assert (note.span.start, note.span.end, note.text) == (opened, opened + 1, "opened here")
+
+
+@pytest.mark.parametrize("text, end", [("[nul]", 4), ("[?]", 2), ('{"a" 1}', 6), ("[1 two]", 6)])
+def test_all_of_what_stands_wrong_is_marked(text, end):
+    (found,) = load_json(Source("x", text)).diagnostics
+    assert found.labels[0].span.end == end
+
+
 @settings(max_examples=100)
 @given(st.text(alphabet='{}[],:"\\ntrue0-.e ', max_size=60))
 def test_it_agrees_with_json_on_what_is_json(text):
