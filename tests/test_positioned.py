@@ -71,10 +71,29 @@ def test_where_what_never_ends_was_opened(text, opened):
     assert (note.span.start, note.span.end, note.text) == (opened, opened + 1, "opened here")
 
 
-@pytest.mark.parametrize("text, end", [("[nul]", 4), ("[?]", 2), ('{"a" 1}', 6), ("[1 two]", 6)])
+@pytest.mark.parametrize(
+    "text, end",
+    [
+        ("[" * 101, 101),
+        ("[nul]", 4),
+        ("[?]", 2),
+        ('{"a" 1}', 6),
+        ("[1 two]", 6),
+        ('["a\n"]', 4),
+        ("[1,]", 3),
+        ("{1: 2}", 2),
+    ],
+)
 def test_all_of_what_stands_wrong_is_marked(text, end):
     (found,) = load_json(Source("x", text)).diagnostics
     assert found.labels[0].span.end == end
+
+
+def test_sixteen_million_characters_and_no_more():
+    blanks = " " * (2**24 - 2)
+    assert load_json(Source("x", blanks + "[]")).ok
+    (found,) = load_json(Source("x", blanks + "[] ")).diagnostics
+    assert found.message == "the text has more than 16777216 characters"
 
 
 @settings(max_examples=100)
