@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from astrac.models.shape import contradictions, resolve
 from astrac.training.finding import Finding
-from astrac.training.strategies.context import METHODS
-from astrac.training.strategies.pipeline import SCHEDULES
 from astrac.training.strategies.placement import axis_blocks, npus, place
 from astrac.training.strategies.precision import without_peak
 
@@ -101,7 +99,7 @@ def _batch(spec: Spec) -> Iterator[Finding]:
         return
     count = training.global_batch // (replicas * (training.micro_batch or training.global_batch // replicas))
     for pointer, axis in axis_blocks(spec):
-        if axis.kind == "pipeline" and SCHEDULES[axis.schedule].grouped and count % degrees["pipeline"]:
+        if axis.kind == "pipeline" and _is_grouped(axis.schedule) and count % degrees["pipeline"]:
             wanted = f"a multiple of {degrees['pipeline']} micro-batches"
             message = f"`{axis.schedule}` needs {wanted}, this step has {count}"
             yield Finding("AS516", f"{pointer}/schedule", message)
@@ -135,6 +133,18 @@ def _shares(spec: Spec) -> Iterator[Finding]:
     yield from _experts(spec, degrees)
 
 
+def _is_grouped(schedule: str) -> bool:
+    from astrac.training.strategies.pipeline import SCHEDULES  # noqa: PLC0415 - few specs have the axis
+
+    return SCHEDULES[schedule].grouped
+
+
+def _splits_heads(method: str) -> bool:
+    from astrac.training.strategies.context import METHODS  # noqa: PLC0415 - few specs have the axis
+
+    return METHODS[method].splits_heads
+
+
 def _tokens(spec: Spec, degrees: dict[str, int]) -> Iterator[Finding]:
     """Sequence parallelism and Ulysses cut what tensor and context axes left."""
     model = spec.model.transformer
@@ -144,7 +154,7 @@ def _tokens(spec: Spec, degrees: dict[str, int]) -> Iterator[Finding]:
         if axis.kind == "tensor" and axis.sequence_parallel and model.sequence % both:
             message = f"sequence {model.sequence} is not a multiple of tensor x context = {both} ranks that share it"
             yield Finding("AS517", f"{pointer}/sequence_parallel", message)
-        if axis.kind == "context" and METHODS[axis.method].splits_heads and degrees["context"] > 1:
+        if axis.kind == "context" and _splits_heads(axis.method) and degrees["context"] > 1:
             for key in ("heads", "kv_heads"):
                 value = getattr(model, key) or model.heads
                 if value % both:
@@ -249,7 +259,7 @@ def _stragglers(spec: Spec) -> Iterator[Finding]:
 def _schedule(spec: Spec) -> Iterator[Finding]:
     """`chunks` belongs to a schedule that runs groups of micro-batches through several virtual stages."""
     for pointer, axis in axis_blocks(spec):
-        if axis.kind == "pipeline" and (axis.chunks > 1) != SCHEDULES[axis.schedule].grouped:
+        if axis.kind == "pipeline" and (axis.chunks > 1) != _is_grouped(axis.schedule):
             key = "chunks" if axis.chunks > 1 else "schedule"
             hint = "write both: `schedule: interleaved, chunks: 2`"
             message = f"`schedule: {axis.schedule}` with chunks {axis.chunks}"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from astrac.job import Kind
     from astrac.models.model import Layer, Matmul
     from astrac.spec import LayerOverride, Spec
+    from astrac.training.strategies.precision import Widths
 
 
 def share(count: int, degree: int) -> int:
@@ -122,25 +123,6 @@ def _merge(inner: tuple[Exchange, ...], outer: tuple[Exchange, ...]) -> tuple[Ex
     before = [exchange for exchange in (*outer, *inner) if exchange.point in _BEFORE]
     after = [exchange for exchange in (*inner, *outer) if exchange.point not in _BEFORE]
     return (*before, *after)
-
-
-@dataclass(frozen=True)
-class Widths:
-    """The data types of a run, as words and bytes per element.
-
-    Attributes:
-        compute: word that picks the peak.
-        weights, gradients, reduce, activations, optimizer: bytes per element.
-        master: the optimizer keeps its own copy of the weights.
-    """
-
-    compute: str
-    weights: int
-    gradients: int
-    reduce: int
-    activations: int
-    optimizer: int
-    master: bool
 
 
 def matches(override: LayerOverride, layer: Layer) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.training.finding import Finding
-from astrac.training.strategies.part import Widths
 
 if TYPE_CHECKING:
     from astrac.models.model import Model
@@ -45,6 +44,24 @@ def without_peak(hardware: Hardware, word: str, pointer: str) -> Finding | None:
     known = [name for name in DATA_TYPES if getattr(hardware.peak, name)]
     hint = f"it has {', '.join(known)}: add `peak {{ {word}: ... }}` or train in one of these"
     return Finding("AS506", pointer, f"`{hardware.name}` has no peak for `{word}`", hint)
+
+
+class Widths(NamedTuple):
+    """The data types of a run, as words and bytes per element.
+
+    Attributes:
+        compute: word that picks the peak.
+        weights, gradients, reduce, activations, optimizer: bytes per element.
+        master: the optimizer keeps its own copy of the weights.
+    """
+
+    compute: str
+    weights: int
+    gradients: int
+    reduce: int
+    activations: int
+    optimizer: int
+    master: bool
 
 
 def widths(precision: Precision | None, own: str) -> Widths:
