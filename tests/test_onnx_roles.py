@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, defs
 
 from astrac.models.onnx.decode import DTYPES
-from astrac.models.onnx.operators import OPERATORS, Keep, Kind
+from astrac.models.onnx.operators import OPERATORS, Keep, OpKind
 
 CONTRIB = {
     "FusedConv": "X W B Z",
@@ -143,10 +143,10 @@ def test_flops_of_an_element(flops):
 
 def test_what_moves_only_and_what_is_a_view():
     kinds = {
-        Kind.VIEW: "Reshape Flatten Squeeze Unsqueeze Identity Optional OptionalGetElement SequenceAt SequenceConstruct "
+        OpKind.VIEW: "Reshape Flatten Squeeze Unsqueeze Identity Optional OptionalGetElement SequenceAt SequenceConstruct "
         "SequenceInsert",
-        Kind.SHAPE: "Shape Size SequenceLength Range ConstantOfShape EyeLike",
-        Kind.MOVE: "Cast CastLike QuantizeLinear DequantizeLinear QLinearConcat Transpose Concat Split SplitToSequence Slice "
+        OpKind.SHAPE: "Shape Size SequenceLength Range ConstantOfShape EyeLike",
+        OpKind.MOVE: "Cast CastLike QuantizeLinear DequantizeLinear QLinearConcat Transpose Concat Split SplitToSequence Slice "
         "Gather GatherElements GatherND Expand Tile Pad DepthToSpace SpaceToDepth OneHot ReverseSequence Scatter "
         "ScatterElements ScatterND TensorScatter",
     }
