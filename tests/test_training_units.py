@@ -31,6 +31,8 @@ from astrac.job import (
 )
 from astrac.models.model import Layer, Model, Tensor
 from astrac.simulators.results import RankResult
+from astrac.source import Source
+from astrac.training.compute import missing_times
 from astrac.training.plan import Transfer
 from astrac.training.strategies import pipeline
 from astrac.training.strategies.data import SHARDS, Reducer
@@ -326,3 +328,60 @@ def test_two_tensor_ranks_send_their_part_of_the_stream(words, cut):
     )
     actions = [step.action for program in planned(text).plan.programs for step in program.steps]
     assert {each.bytes for each in actions if isinstance(each, Transfer)} == {32 * 64 * 2 // cut}
+
+
+def test_an_algorithm_of_one_kind_needs_a_power_of_two_as_well():
+    def found(size, word):
+        block = topology(size, more=f", algorithms {{ all_gather: {word} }}")
+        return codes(spec(topology=block, model="model { collective { kind: all_reduce, size: 1 MiB } }"))
+
+    assert "AS521" in found(6, "halving_doubling")
+    assert "AS521" not in found(8, "halving_doubling")
+    assert "AS521" not in found(6, "direct")
+
+
+@pytest.mark.parametrize(
+    "block, bandwidth, told", [("switch", 100, True), ("ring", 100, False), ("ring", 200, True), ("switch", 101, False)]
+)
+def test_bytes_where_a_network_card_has_as_many_bits(block, bandwidth, told):
+    """Cards of 100, 200, 400 and 800 Gb/s; a ring of 100 GB/s may be a torus' link."""
+    text = spec(topology=topology(8, kind=block), model="model { collective { kind: all_reduce, size: 1 MiB } }")
+    assert ("AS806" in codes(text.replace("50 GB/s", f"{bandwidth} GB/s"))) == told
+
+
+def test_no_time_is_missed_where_there_is_no_weight_gradient():
+    relu = Layer("relu", "Relu")
+    frozen = Layer("fc", "Gemm", Tensor("w", (2, 2)), macs=4, trainable=False)
+    trained = replace(frozen, name="head", trainable=True)
+    source = Source("times.csv", "layer,weight_gradient [us]\n")
+    assert missing_times(source, {}, (relu, frozen), ("weight_gradient",)) == ()
+    (finding,) = missing_times(source, {}, (relu, frozen, trained), ("weight_gradient",))
+    assert "`head`" in finding.message
+
+
+def test_a_trace_with_a_memory_pool_ends_in_compute_that_waits_for_all():
+    text = spec(
+        topology=topology(2),
+        memory_pool=POOL.format(sharing="npu", nodes="", more=""),
+        model=TINY,
+        parallelism=parallelism(data=""),
+        training="training { global_batch: 2, precision: bf16, optimizer: adam }",
+    )
+    last = planned(text).plan.programs[0].steps[-1]
+    assert (last.layer, last.action.time, last.needs) == ("end", 1, (last.id - 1,))
+
+
+def test_ranks_that_share_a_sequence_read_whole_weights():
+    """Twice the bytes of half of the tokens is one weight (64 x 256 and its bias, in bf16) more than those of all."""
+    size = {}
+    for degree in (1, 2):
+        axes = {"context": f"degree: {degree}", "data": ""}
+        text = spec(
+            topology=topology(4),
+            model=TINY,
+            parallelism=parallelism(**axes),
+            training="training { global_batch: 4, micro_batch: 1, precision: bf16 }",
+        )
+        steps = planned(text).plan.programs[0].steps
+        size[degree] = next(s.action.bytes for s in steps if (s.layer, s.phase.value) == ("block0.up", "forward"))
+    assert 2 * size[2] - size[1] == 2 * (64 * 256 + 256)

@@ -98,11 +98,6 @@ class Part:
     terms: int = 0
     reduced_on: tuple[str, ...] = ()
 
-    @property
-    def params(self) -> int:
-        """Parameter elements on this rank, a tensor that an earlier layer owns not counted."""
-        return self.bias if self.layer.shared_with is not None else self.weights + self.bias
-
     def inside(self, *exchanges: Exchange) -> Part:
         """With exchanges nearest to the compute: last of those before, first of those after."""
         return replace(self, exchanges=_merge(exchanges, self.exchanges))
