@@ -147,6 +147,13 @@ def test_a_split_dimension_is_two_with_the_same_word():
     assert [each.symmetric for each in made] == [False, True, True]
 
 
+def test_the_last_of_a_part_of_a_ring_is_far_from_its_first():
+    """A row of 4 in a ring of 8 closes over 3 hops; one of 2, or the outer part of the split, has equal ways."""
+    for group, times in ((4, [(1300, 1100, 1100, 1100), (1400,)]), (2, [(1100,), (1200,)])):
+        made = logical_dimensions(job([dimension(8, "Ring")], ("ring",), transformer(group)))[AR]
+        assert [each.neighbour_times(1000) for each in made] == times
+
+
 def test_a_flat_dimension_is_all_npus_in_a_row():
     (flat,) = logical_dimensions(job([dimension(2), dimension(1), dimension(4, "Ring")], ("oneRing",)))[AR]
     assert (flat.level, flat.size, len(flat.dimensions), flat.symmetric) == (0, 8, 2, False)
