@@ -19,6 +19,7 @@ from astrac.simulators.astra_sim_1.job import (
     TextWorkload,
     Work,
 )
+from astrac.simulators.astra_sim_1.kinds import KINDS
 from astrac.simulators.astra_sim_1.options import apply_options
 from astrac.simulators.astra_sim_1.read_network import read_network
 from astrac.simulators.astra_sim_1.read_system import read_system
@@ -484,3 +485,32 @@ def test_a_number_beyond_all_ranges_keeps_its_sign():
     large, small = Words(Source("w", "9" * 5000 + " -" + "9" * 5000)).rest()
     assert large.integer > 2**64
     assert small.integer < -(2**64)
+
+
+# -- what a text is
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "belongs"),
+    [
+        ("workload-1", "DATA\n", True),
+        ("workload-1", "hybrid_dlrm 2", True),
+        ("workload-1", "DATAS\n", False),
+        ("workload-1", f"# layers\n{ROW}", True),
+        ("workload-1", f"# layers\n{ROW.strip()} DATA\n", True),
+        ("workload-1", f"# layers\n{ROW.strip()} DATA 1\n", False),
+        ("workload-1", ROW.replace("ALLREDUCE", "allreduce"), True),
+        ("workload-1", ROW.replace("ALLREDUCE", "SUM"), False),
+        ("system-1", SYSTEM, True),
+        ("system-1", f"\n# a comment\n  // another\n{SYSTEM}", True),
+        ("system-1", "scheduling-policy: LIFO\n", False),
+        ("system-1", "scheduling-policy: LIFO\nboost-mode: 1\n", True),
+        ("system-1", '{"scheduling-policy": "LIFO", "boost-mode": 1}', False),
+        ("system-1", "* scheduling-policy: LIFO\nboost-mode: 1\n", False),
+        ("network-1", NETWORK, True),
+        ("network-1", '{"topology-name": "Hierarchical"}', False),
+        ("network-1", '{"topology-name": "Hierarchical", "hbm-scale": [0], ', True),
+    ],
+)
+def test_a_text_is_known_by_what_is_in_it(kind, text, belongs):
+    assert KINDS[kind].belongs(text, "file") is belongs
