@@ -19,7 +19,7 @@ test: ## lint, types, import contract and tests in a fresh virtual environment
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/astrac docs --check
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n auto
 
 docs: ## regenerate everything that is generated and compared in CI
 	astrac docs
