@@ -3,7 +3,7 @@
 A seed picks expressions of compiler/astrac and a change of each: a comparison or a boolean operator flipped, a number
 one off, another arithmetic operator, a `not` dropped or added, a word changed, a value returned negated or as None.
 Left out are docstrings, annotations, imports for types, generated code, `__slots__`, and texts with blanks, for people.
-A mutant is met by the tests that reach its lines, in turns of a case of each function. Which those are is found by
+A mutant is met by the tests that reach its lines, those of its statement first. Which those are is found by
 coverage, once for a state of the repository, and kept in the work folder; nothing is written to the checkout. Mutants
 that mean the same as the original survive, too, and are listed like any other.
 """
@@ -38,8 +38,8 @@ OMIT = (
     "kill_at_any", "no_text_ends", "no_bytes_end", "nothing_heavy",
 )  # fmt: skip
 """Tests of what stands around the compiler, and those that take seconds for what many others look at."""
-SECONDS, BYTES = 120, 6 * 2**30
-"""Of tests for a mutant; and the memory that a mutant may take."""
+SECONDS, FEW, BYTES = 120, 20, 6 * 2**30
+"""Of tests for a mutant; of those for a line, how many come first; and the memory that a mutant may take."""
 
 COMPARISONS = {
     ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
@@ -91,6 +91,7 @@ class Mutant:
     path: str
     first: int
     last: int
+    statement: int  # the last line of the statement that it is in
     start: int  # bytes of the file
     end: int
     before: str
@@ -109,11 +110,17 @@ class Sites(ast.NodeVisitor):
     """All (node, replacement code) of a file."""
 
     def __init__(self):
-        self.found = []
+        self.found = {}
         self.returns = [None]
+        self.end = 0
+
+    def visit(self, node):
+        before, self.end = self.end, node.end_lineno if isinstance(node, ast.stmt) else self.end
+        super().visit(node)
+        self.end = before
 
     def add(self, node, code):
-        self.found.append((node, code))
+        self.found.setdefault((node, max(self.end, node.end_lineno)), []).append(code)
 
     def changed(self, node, **fields):
         self.add(node, ast.unparse(type(node)(**{**dict(ast.iter_fields(node)), **fields})))
@@ -185,7 +192,7 @@ class Sites(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_keyword(self, node):
-        if node.arg not in {"help", "metavar", "hints"}:
+        if node.arg not in {"help", "metavar", "hints", "strict"}:
             self.generic_visit(node)
 
     def visit_Constant(self, node):
@@ -210,13 +217,10 @@ def mutants(top):
             starts.append(starts[-1] + len(line))
         sites = Sites()
         sites.visit(ast.parse(text))
-        changes = {}
-        for node, code in sites.found:
-            changes.setdefault(node, []).append(code)
-        for node, codes in changes.items():
+        for (node, last), codes in sites.found.items():
             start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
             name, before = path.relative_to(top).as_posix(), text[start:end].decode()
-            yield [Mutant(name, node.lineno, node.end_lineno, start, end, before, code) for code in codes]
+            yield [Mutant(name, node.lineno, node.end_lineno, last, start, end, before, code) for code in codes]
 
 
 def mutated(text, mutant):
@@ -304,16 +308,24 @@ def reach_of(folder, files):
 
 
 def tests_of(mutant, known):
-    """The tests that reach its lines; where only an import does, those that reach anything in the file; else all."""
+    """Those that reach its lines; where only an import does, those of files that name the module, and of all its lines."""
     lines, seconds = known["lines"].get(mutant.path, {}), known["seconds"]
     found = {test for line in range(mutant.first, mutant.last + 1) for test in lines.get(str(line), ())}
-    found = found or {test for tests in lines.values() for test in tests} or set(seconds)
+    named = set()
+    if not found:
+        module = mutant.path.removeprefix("compiler/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        files = {path.name for path in (ROOT / "tests").glob("*.py") if module in path.read_text(encoding="utf-8")}
+        named = {test for test in seconds if Path(test.partition("::")[0]).name in files}
+        found = named | {test for tests in lines.values() for test in tests} or set(seconds)
+    # First those that reach what few reach of the statement, then a case of each function in turns.
+    body = sorted((lines.get(str(line), []) for line in range(mutant.first, mutant.statement + 1)), key=len)
+    rare = {test: None for tests in body for test in sorted(tests, key=lambda test: seconds[test])[:FEW]}
     by_function = {}
-    for test in sorted(found, key=lambda test: (seconds[test], test)):
+    for test in sorted(found, key=lambda test: (test not in named, seconds[test], test)):
         by_function.setdefault(test.partition("[")[0], []).append(test)
-    rounds = (test for tests in zip_longest(*by_function.values()) for test in tests if test)
+    rounds = [test for tests in zip_longest(*by_function.values()) for test in tests if test]
     chosen, total = [], 0.0
-    for test in rounds:
+    for test in dict.fromkeys([*rare, *rounds]):
         total += seconds[test]
         if total <= SECONDS or not chosen:
             chosen.append(test)
