@@ -308,7 +308,7 @@ def reach_of(folder, files):
 
 
 def tests_of(mutant, known):
-    """Those that reach its lines; where only an import does, those of files that name the module, and of all its lines."""
+    """Those that reach its lines; where only imports do, those of files that name the module, then all of the file."""
     lines, seconds = known["lines"].get(mutant.path, {}), known["seconds"]
     found = {test for line in range(mutant.first, mutant.last + 1) for test in lines.get(str(line), ())}
     named = set()
