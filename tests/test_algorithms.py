@@ -9,9 +9,10 @@ import pytest
 
 from astrac.job import IMPLEMENTED, Kind
 from astrac.language import schema
+from astrac.simulators import check_spec
 from astrac.simulators.algorithms import ALGORITHMS, Named, by_word, by_word_1, by_word_2, words_1, words_2
 from astrac.simulators.algorithms.ring import RING
-from astrac.simulators.algorithms.row import Algorithm
+from astrac.simulators.algorithms.row import Algorithm, Sizes
 from astrac.simulators.astra_sim_1.simulate.phases import ALGORITHMS as DURATIONS_1
 from astrac.simulators.astra_sim_2.check.collectives import _inability
 
@@ -127,3 +128,9 @@ def test_a_forgotten_schema_word_is_told(monkeypatch):
     monkeypatch.setitem(ALGORITHMS, "other", replace(RING, words=RING.words._replace(language="other"), whole=None))
     with pytest.raises(AssertionError, match=r"lacks \['other'\], which rows of algorithms.ALGORITHMS have"):
         test_words_are_those_of_the_language()
+
+
+def test_the_plain_algorithm_is_the_one_that_stands_in():
+    """`check_spec` looks no row up for it."""
+    assert [word for word, row in ALGORITHMS.items() if row.stands_in] == [check_spec.PLAIN]
+    assert ALGORITHMS[check_spec.PLAIN].sizes is Sizes.ANY

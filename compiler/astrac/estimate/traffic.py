@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from astrac.estimate.model import AxisTraffic, LayerTime
 from astrac.job import AxisGroup, Collective, Compute, Kind, ListedGroup, Load, Receive, Send, Store, bytes_per_ns
-from astrac.simulators.table import IN_GROUPS, ports
+from astrac.simulators.table import ports, word_in_groups
 from astrac.training.plan import Phase
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _algorithms(job: Job, op: Collective) -> tuple[str, ...]:
     if len(words) == 1:
         return words
     if isinstance(op.group, ListedGroup) or op.group.dimensions is None:
-        return (IN_GROUPS,) if job.size(op.group) < job.machine.npus else words
+        return (word_in_groups(),) if job.size(op.group) < job.machine.npus else words
     return tuple(word for word, takes_part in zip(words, op.group.dimensions, strict=False) if takes_part)
 
 

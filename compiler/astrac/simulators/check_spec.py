@@ -1,8 +1,11 @@
 """What the topology and the system of a spec ask of simulators: what none of them runs, and what runs unlike expected.
 
 Rules of the rows of `blocks` and `algorithms`, told when a spec is checked, before there are layers or traces. They
-have the form of `training.rules`, which runs them among its own.
+have the form of `training.rules`, which runs them among its own. The rows are imported when a spec names something that
+they can object to: a check of a plain one shall not pay for them.
 """
+
+# ruff: noqa: PLC0415
 
 from __future__ import annotations
 
@@ -11,19 +14,30 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from astrac.job import IMPLEMENTED
-from astrac.simulators.algorithms import by_word
-from astrac.simulators.algorithms.direct import DIRECT
-from astrac.simulators.blocks import BLOCKS
 from astrac.training.finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from astrac.simulators.algorithms import Named
     from astrac.source import Span
     from astrac.spec import Dimension, Spec
 
     At = Callable[[str], Span]
     """The place of a JSON pointer of the Document: of its value, or of the nearest block around it."""
+
+
+PLAIN = "ring"
+"""The word of the algorithm to which nothing is objected; a test compares it with the row that stands in for others."""
+
+
+def _named(word: str) -> Named | None:
+    """What a word means; None for the plain one."""
+    if word == PLAIN:
+        return None
+    from astrac.simulators.algorithms import by_word
+
+    return by_word(word)
 
 
 def _algorithms(spec: Spec, _at: At) -> Iterator[Finding]:
@@ -39,11 +53,13 @@ def _algorithms(spec: Spec, _at: At) -> Iterator[Finding]:
                 if word is not None:
                     words[f"{pointer}/algorithms/{key}"] = word
         for place_, word in words.items():
-            if not by_word(word).row.sizes.admit(dimension.size):
+            named = _named(word)
+            if named is not None and not named.row.sizes.admit(dimension.size):
                 where = place_ if dimension.algorithm or "algorithms" in place_ else "/system/algorithm"
                 beside = f"{pointer}/size", f"`{dimension.name}` has {dimension.size} NPUs"
                 yield Finding("AS521", where, f"`{word}` needs a power of two NPUs", beside=beside)
-    if by_word(default).whole:
+    named = _named(default)
+    if named is not None and named.whole:
         for index, dimension in enumerate(spec.topology.dimensions):
             if dimension.algorithm is not None:
                 message = f"`{default}` is one ring over all NPUs: a dimension cannot have its own algorithm beside it"
@@ -59,6 +75,22 @@ def _backend(spec: Spec, _at: At) -> Iterator[Finding]:
         yield Finding("AS523", "/system/backend", message, beside=("/topology", "the topology is here"))
 
 
+def _crowds(word: str, block: str) -> bool:
+    """Whether an algorithm sends more at once than a block has ports for."""
+    if word == PLAIN:
+        return False
+    from astrac.simulators.algorithms.direct import DIRECT
+    from astrac.simulators.blocks import BLOCKS
+
+    return word == DIRECT.words.language and not BLOCKS[block].port_per_peer
+
+
+def _switched(block: str) -> bool:
+    from astrac.simulators.blocks import BLOCKS
+
+    return BLOCKS[block].switched
+
+
 def _advice(spec: Spec, at: At) -> Iterator[Finding]:
     """What runs, but not as one would think."""
     system, dimensions = spec.system, spec.topology.dimensions
@@ -72,7 +104,7 @@ def _advice(spec: Spec, at: At) -> Iterator[Finding]:
         yield Finding("AS802", "/system/active_chunks", message, hint)
     for index, dimension in enumerate(dimensions):
         word = dimension.algorithm or system.algorithm
-        if word == DIRECT.words.language and not BLOCKS[dimension.kind].port_per_peer:
+        if _crowds(word, dimension.kind):
             message = (
                 f"`{word}` on a {dimension.kind}: all {dimension.size - 1} messages get the full bandwidth at once"
             )
@@ -89,7 +121,7 @@ def _bits(dimension: Dimension, pointer: str, at: At) -> Iterator[Finding]:
     """Bytes where a network card has as many bits."""
     span = at(pointer)
     number = Fraction(dimension.bandwidth) / 10**9
-    likely = number in CARDS and (number > CARDS[0] or BLOCKS[dimension.kind].switched)
+    likely = number in CARDS and (number > CARDS[0] or _switched(dimension.kind))
     if likely and re.search(r"\bGB/s", span.source.text[span.start : span.end]):
         message = f"{number} GB/s is {8 * number} Gb/s"
         hint = f"a network card of {number} Gb/s is `{number} Gb/s`, which is {number / 8} GB/s"

@@ -5,7 +5,7 @@ A file is known by what is in it: ASTRA-sim's files have no names of their own.
 
 from __future__ import annotations
 
-from astrac.simulators import algorithms, blocks, check_spec
+from astrac.simulators import check_spec
 from astrac.simulators.rows import Ability, FileKind, Simulator
 
 _SHARED_OPTIONS = frozenset(
@@ -65,9 +65,6 @@ SIMULATORS: tuple[Simulator, ...] = (
 SPEC_RULES = check_spec.RULES
 """What the topology and the system of a spec ask of simulators, in the form of `training.rules`."""
 
-IN_GROUPS = algorithms.Named(algorithms.IN_GROUPS).astra_sim_2
-"""The algorithm's word in a communicator group whose Machine lists more than one."""
-
 SPEC = "spec"
 """The kind of our own files."""
 
@@ -110,7 +107,16 @@ def rivals(kind: str) -> list[FileKind]:
 
 def ports(block: str, size: int) -> int:
     """How many messages a rank can send at once, each at the full bandwidth, in a dimension of a Machine."""
-    return blocks.by_name_2(block).ports(size)
+    from astrac.simulators.blocks import by_name_2  # noqa: PLC0415 - a check does without
+
+    return by_name_2(block).ports(size)
+
+
+def word_in_groups() -> str:
+    """The algorithm's word in a communicator group whose Machine lists more than one."""
+    from astrac.simulators.algorithms import IN_GROUPS, Named  # noqa: PLC0415 - a check does without
+
+    return Named(IN_GROUPS).astra_sim_2
 
 
 def targets() -> list[str]:
