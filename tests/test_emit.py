@@ -16,7 +16,7 @@ import jobs
 from astrac import bundle, emit
 from astrac.job import Kind
 from astrac.resources import resource
-from astrac.simulators.astra_sim_2.write import texts
+from astrac.simulators.astra_sim_2 import write
 
 SCHEMAS = {
     "network.yml": "network",
@@ -89,7 +89,7 @@ def test_the_machine_is_written_in_the_simulators_own_numbers(tmp_path):
 def test_doubles_are_written_without_an_exponent():
     machine = jobs.machine(("Ring", 2))
     dimension = replace(machine.dimensions[0], bandwidth=1e-7, latency=1e22)
-    text = texts.render_network(replace(machine, dimensions=(dimension,)))
+    text = write.render_network(replace(machine, dimensions=(dimension,)))
     assert "bandwidth: [ 0.0000001 ]" in text
     assert "latency: [ 10000000000000000000000 ]" in text
 

@@ -9,9 +9,9 @@ from astrac.api.converting import edited
 from astrac.diagnostics import Diagnosed
 from astrac.job import Axis, Dimension, Machine
 from astrac.positioned import child
-from astrac.simulators.astra_sim_2 import chakra, keys, names, transcript
+from astrac.simulators.astra_sim_2 import chakra, groups, keys, transcript
 from astrac.simulators.astra_sim_2.check.files import check_file
-from astrac.simulators.astra_sim_2.check.structure import cycle, unordered
+from astrac.simulators.astra_sim_2.check.nodes import cycle, unordered
 from astrac.simulators.astra_sim_2.read.decode import Decoder
 from astrac.simulators.astra_sim_2.simulator import fix
 from astrac.simulators.ns3 import read_config, read_topology
@@ -157,10 +157,10 @@ FOREIGN = [
 
 
 def test_a_description_is_recalled():
-    found = names.recall(described(), machine(2))
+    found = groups.recall(described(), machine(2))
     assert found.job.axes == (Axis("a", 1, 2), Axis("b", 2, 1))
     assert [members.boxes[0].coordinates for members in found.job.classes] == [((0,), None), ((1,), None)]
-    assert names.describe(found.job) | {"groups": []} == json.loads(json.dumps(described(groups=[]))) | {
+    assert groups.describe(found.job) | {"groups": []} == json.loads(json.dumps(described(groups=[]))) | {
         "axes": described()["axes"],
         "classes": [
             {"program": 0, "boxes": [{"a": (0,)}]},
@@ -171,7 +171,7 @@ def test_a_description_is_recalled():
 
 @pytest.mark.parametrize("changes", FOREIGN)
 def test_a_description_of_other_ranks_is_not(changes):
-    assert names.recall(described(**changes), machine(2)) is None
+    assert groups.recall(described(**changes), machine(2)) is None
 
 
 # -- nodes that wait

@@ -12,7 +12,7 @@ from enum import Enum, IntEnum
 from functools import cached_property
 from itertools import product
 from math import inf, prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -197,6 +197,7 @@ class ListedGroup:
 
     id: int
     members: tuple[int, ...]
+    dimensions: ClassVar[None] = None
 
 
 Group: TypeAlias = AxisGroup | ListedGroup

@@ -7,7 +7,7 @@ Fields and numbers are those of Chakra's public et_def.proto.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
@@ -17,9 +17,12 @@ from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.job import Collective, Compute, Load, Receive, Send, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from astrac.job import Op
+
+Value: TypeAlias = "bool | int | str | tuple[bool, ...]"
+"""Of an attribute."""
 
 VERSION = "0.0.4"
 """Of Chakra's schema, as GlobalMetadata carries it."""
@@ -32,61 +35,30 @@ MAX_MESSAGES = 1 << 21
 
 _Field = descriptor_pb2.FieldDescriptorProto
 
-
-class _Shape(NamedTuple):
-    """A field of a message: number, type (a message where it has a name), whether it repeats, or is a `value`."""
-
-    number: int
-    type: int
-    repeated: bool = False
-    alternative: bool = False
-    message: str = ""
-
-
-_SCALARS = (
+SCALARS = (
     "double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32",
     "sfixed64", "bool", "string", "bytes",
 )  # fmt: skip
 """An attribute's value is one of these or a list of one: `double_val` 3, `double_list` 4, `float_val` 5, ..."""
 
-
-def _scalar(name: str) -> int:
-    return int(getattr(_Field, f"TYPE_{name.upper()}"))
-
-
-def _message(number: int, name: str, *, repeated: bool = False, alternative: bool = False) -> _Shape:
-    return _Shape(number, _Field.TYPE_MESSAGE, repeated, alternative, name)
-
-
-_MESSAGES: dict[str, dict[str, _Shape]] = {
-    **{f"{name.title()}List": {"values": _Shape(1, _scalar(name), repeated=True)} for name in _SCALARS},
-    "AttributeProto": {
-        "name": _Shape(1, _Field.TYPE_STRING),
-        "doc_string": _Shape(2, _Field.TYPE_STRING),
-        **{f"{name}_val": _Shape(3 + 2 * at, _scalar(name), alternative=True) for at, name in enumerate(_SCALARS)},
-        **{
-            f"{name}_list": _message(4 + 2 * at, f"{name.title()}List", alternative=True)
-            for at, name in enumerate(_SCALARS)
-        },
-    },
-    "GlobalMetadata": {
-        "version": _Shape(1, _Field.TYPE_STRING),
-        "attr": _message(2, "AttributeProto", repeated=True),
-    },
-    "IOInfo": {name: _Shape(at, _Field.TYPE_STRING) for at, name in enumerate(("values", "shapes", "types"), 1)},
-    "Node": {
-        "id": _Shape(1, _Field.TYPE_UINT64),
-        "name": _Shape(2, _Field.TYPE_STRING),
-        "type": _Shape(3, _Field.TYPE_INT32),
-        "ctrl_deps": _Shape(4, _Field.TYPE_UINT64, repeated=True),
-        "data_deps": _Shape(5, _Field.TYPE_UINT64, repeated=True),
-        "start_time_micros": _Shape(6, _Field.TYPE_UINT64),
-        "duration_micros": _Shape(7, _Field.TYPE_UINT64),
-        "inputs": _message(8, "IOInfo"),
-        "outputs": _message(9, "IOInfo"),
-        "attr": _message(10, "AttributeProto", repeated=True),
-    },
+_MESSAGES: dict[str, str] = {
+    **{f"{name.title()}List": f"repeated {name} values = 1" for name in SCALARS},
+    "AttributeProto": "; ".join(
+        [
+            "string name = 1; string doc_string = 2",
+            *(f"oneof {name} {name}_val = {3 + 2 * at}" for at, name in enumerate(SCALARS)),
+            *(f"oneof {name.title()}List {name}_list = {4 + 2 * at}" for at, name in enumerate(SCALARS)),
+        ]
+    ),
+    "GlobalMetadata": "string version = 1; repeated AttributeProto attr = 2",
+    "IOInfo": "string values = 1; string shapes = 2; string types = 3",
+    "Node": (
+        "uint64 id = 1; string name = 2; int32 type = 3; repeated uint64 ctrl_deps = 4; repeated uint64 data_deps = 5; "
+        "uint64 start_time_micros = 6; uint64 duration_micros = 7; IOInfo inputs = 8; IOInfo outputs = 9; "
+        "repeated AttributeProto attr = 10"
+    ),
 }
+"""The fields of each message as a `.proto` file has them; of those with `oneof` before them a message has one."""
 
 NODE_TYPES: dict[type[Op], int] = {Load: 2, Store: 3, Compute: 4, Send: 5, Receive: 6, Collective: 7}
 """`NodeType`; an enum is an int32 on the wire."""
@@ -101,15 +73,18 @@ def _messages() -> dict[str, Any]:
     file = descriptor_pb2.FileDescriptorProto(name="chakra.proto", package=package, syntax="proto3")
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
-        if any(shape.alternative for shape in fields.values()):
+        if "oneof" in fields:
             message.oneof_decl.add(name="value")
-        for field_name, shape in fields.items():
-            field = message.field.add(name=field_name, number=shape.number, type=shape.type)
-            field.label = _Field.LABEL_REPEATED if shape.repeated else _Field.LABEL_OPTIONAL
-            if shape.alternative:
+        for text in fields.split("; "):
+            *label, kind, field_name, _, number = text.split()
+            field = message.field.add(name=field_name, number=int(number))
+            field.label = _Field.LABEL_REPEATED if label == ["repeated"] else _Field.LABEL_OPTIONAL
+            if label == ["oneof"]:
                 field.oneof_index = 0
-            if shape.message:
-                field.type_name = f".{package}.{shape.message}"
+            if kind in SCALARS:
+                field.type = getattr(_Field, f"TYPE_{kind.upper()}")
+            else:
+                field.type, field.type_name = _Field.TYPE_MESSAGE, f".{package}.{kind}"
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
     return {
@@ -145,7 +120,7 @@ def message(name: str) -> Any:
     return _messages()[name]()
 
 
-def parse(name: str, data: bytes) -> Any | None:
+def parse(name: str, data: bytes) -> Any:
     """A message of a kind, or None when the bytes are none; fields that it does not have are skipped, as elsewhere."""
     try:
         return _messages()[name].FromString(data)
@@ -158,64 +133,53 @@ def metadata() -> bytes:
     return bytes(_messages()["GlobalMetadata"](version=VERSION).SerializeToString())
 
 
-def attributes(values: Mapping[str, int | str]) -> bytes:
+def attributes(values: Mapping[str, Value]) -> bytes:
     """Attributes alone: appended to a Node's bytes they become its last attributes."""
-    node = _messages()["Node"]()
-    _add(node, values.items())
-    return bytes(node.SerializeToString())
+    return _with_attributes(_messages()["Node"](), values)
 
 
-def node(op: Op) -> bytes:
-    """The Node of an op, but for what depends on the rank: peers of sends and receives, ids of groups."""
+def node(op: Op, involved: tuple[bool, ...] | None) -> bytes:
+    """The Node of an op, but for what depends on the rank: peers of sends and receives, ids of groups.
+
+    Args:
+        op: the op.
+        involved: the attribute `involved_dim` of a collective.
+    """
     message = _messages()["Node"](
         id=op.id, name=op.name, type=NODE_TYPES[type(op)], ctrl_deps=op.control, data_deps=op.data
     )
-    if isinstance(op, Compute | Collective):
-        message.duration_micros = op.duration
     # ASTRA-sim has a default, older trace feeders and other readers do not: every node says it.
-    is_cpu_op = message.attr.add()
-    is_cpu_op.name = "is_cpu_op"
-    is_cpu_op.bool_val = op.host
-    _add(message, _numbers(op))
-    return bytes(message.SerializeToString())
-
-
-def involved(dimensions: Iterable[bool]) -> bytes:
-    """The attribute `involved_dim`, to be appended to a Node's bytes."""
-    message = _messages()["Node"]()
-    attribute = message.attr.add()
-    attribute.name = "involved_dim"
-    attribute.bool_list.values.extend(dimensions)
-    return bytes(message.SerializeToString())
-
-
-def _numbers(op: Op) -> Iterable[tuple[str, int]]:
-    """Integer attributes. Attributes that ASTRA-sim does not know (`flops`, `bytes`) are looked for by no one there."""
+    values: dict[str, Value] = {"is_cpu_op": op.host}
     match op:
         case Compute():
-            yield "num_ops", op.num_ops
-            yield "tensor_size", op.tensor_size
-            if op.flops != op.num_ops:
-                yield "flops", op.flops
-            if op.bytes != op.tensor_size:
-                yield "bytes", op.bytes
+            values |= {"num_ops": op.num_ops, "tensor_size": op.tensor_size}
+            # Attributes that ASTRA-sim does not know are looked for by no one there.
+            values |= {"flops": op.flops} if op.flops != op.num_ops else {}
+            values |= {"bytes": op.bytes} if op.bytes != op.tensor_size else {}
+            message.duration_micros = op.duration
         case Collective():
-            yield "comm_type", int(op.kind)
-            yield "comm_size", op.bytes
+            values |= {"comm_type": int(op.kind), "comm_size": op.bytes}
+            message.duration_micros = op.duration
         case Send() | Receive():
-            yield "comm_size", op.bytes
-            yield "comm_tag", op.tag
+            values |= {"comm_size": op.bytes, "comm_tag": op.tag}
         case Load() | Store():
-            yield "tensor_size", op.bytes
+            values["tensor_size"] = op.bytes
+    if involved is not None:
+        values["involved_dim"] = involved
+    return _with_attributes(message, values)
 
 
-def _add(message: Any, values: Iterable[tuple[str, int | str]]) -> None:
-    for name, value in values:
-        attribute = message.attr.add()
-        attribute.name = name
-        if isinstance(value, str):
+def _with_attributes(message: Any, values: Mapping[str, Value]) -> bytes:
+    for name, value in values.items():
+        attribute = message.attr.add(name=name)
+        if isinstance(value, bool):
+            attribute.bool_val = value
+        elif isinstance(value, str):
             attribute.string_val = value
+        elif isinstance(value, tuple):
+            attribute.bool_list.values.extend(value)
         elif 0 <= value < 1 << 63:
             attribute.int64_val = value
         else:
             raise Diagnosed(diagnostic("AS703", f"`{name}` is {value}, which does not fit in a trace"))
+    return bytes(message.SerializeToString())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.job import Collective, ListedGroup, Receive, Send
+from astrac.job import Collective, Receive, Send
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.differences import ARROW, changed, lists, scalars
 
@@ -84,5 +84,4 @@ def _node(one: Job, other: Job, before: Op, after: Op, rank: int) -> Iterator[st
 
 def _group(job: Job, group: Group, rank: int) -> object:
     """The dimensions of a group, or its members: its id and its axes are names."""
-    named = None if isinstance(group, ListedGroup) else group.dimensions
-    return named if named is not None else job.members(group, rank)
+    return group.dimensions if group.dimensions is not None else job.members(group, rank)

@@ -26,7 +26,7 @@ _MODULES: dict[str, str] = {
     "lower": "lower",
     "write": "write",
     "command": "write",
-    "describe": "names",
+    "describe": "groups",
     "read": "read.reading",
     "of_arguments": "read.reading",
     "decode": "transcript",

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, diagnostic, has_errors
-from astrac.job import IMPLEMENTED, Dimension, Job, Machine
-from astrac.simulators.astra_sim_2.check import custom
+from astrac.job import IMPLEMENTED, Collective, Dimension, Job, Machine
+from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.check.evidence import BACKENDS, Evidence
-from astrac.simulators.astra_sim_2.check.files import advice
+from astrac.simulators.astra_sim_2.check.files import TABLE, about_splits, advice, customs, read_table
 from astrac.simulators.astra_sim_2.check.job import check_algorithm, check_job
-from astrac.simulators.astra_sim_2.read import load
-from astrac.simulators.astra_sim_2.read.assemble import assemble
+from astrac.simulators.astra_sim_2.kinds import KINDS
 from astrac.simulators.astra_sim_2.read.documents import CUSTOM_KEYS
 from astrac.simulators.astra_sim_2.read.files import Files, of_set
 from astrac.simulators.astra_sim_2.read.reading import examine
+from astrac.simulators.astra_sim_2.read.traces import assemble, read_traces
 from astrac.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from astrac.simulators.astra_sim_2.check.custom import Custom
+    from astrac.positioned import Tree
+    from astrac.simulators.astra_sim_2.check.files import Custom
     from astrac.simulators.astra_sim_2.read.reading import Reading
     from astrac.simulators.rows import FileSet
 
@@ -51,15 +53,20 @@ def check_reading(reading: Reading, ranks: Sequence[int], backend: str) -> Itera
     yield from _ignored_groups(reading.files)
     if npus is not None:
         yield from _surplus(reading.files, npus, ranks)
-    yield from _unmodelled(reading)
+    for key, left_out in reading.unmodelled.items():
+        if key not in CUSTOM_KEYS:  # custom collectives are looked at by themselves
+            message = f"{left_out.message}: whether the traces end is checked without it"
+            yield diagnostic("AS870", message, left_out.labels[0].span if left_out.labels else None)
     if reading.job is None or has_errors(reading.diagnostics):
         return
-    customs, found = custom.named(reading.trees["system"], reading.files.system)
+    entries, found = _customs(reading.trees["system"], reading.files.system)
     yield from found
-    job = _stand_in(reading.job, customs)
-    evidence = Evidence(job, reading.trees, reading.files.trace, backend, exact=not reading.unmodelled)
-    yield from check_job(evidence)
-    for entry in customs:
+    job = reading.job
+    if entries:  # rings stand in for custom collectives: whether everything around them ends
+        rings = {kind: ("ring",) * len(job.machine.dimensions) for kind in IMPLEMENTED}
+        job = replace(job, machine=replace(job.machine, splits=1, algorithms={**rings, **job.machine.algorithms}))
+    yield from check_job(Evidence(job, reading.trees, reading.files.trace, backend, exact=not reading.unmodelled))
+    for entry in entries:
         yield from _check_custom(reading, entry)
 
 
@@ -83,34 +90,50 @@ def _surplus(files: Files, npus: int, ranks: Sequence[int]) -> Iterator[Diagnost
         yield diagnostic("AS868", message, Source(str(files.trace(more[0]))).whole())
 
 
-def _unmodelled(reading: Reading) -> Iterator[Diagnostic]:
-    """What a simulation leaves out; custom collectives are looked at by themselves."""
-    for key, found in reading.unmodelled.items():
-        if key not in CUSTOM_KEYS:
-            message = f"{found.message}: whether the traces end is checked without it"
-            yield diagnostic("AS870", message, found.labels[0].span if found.labels else None)
+# -- custom collectives
+#
+# What ASTRA-sim does with them (its public source, and runs): one chunk a collective whatever `comm_size` says, the
+# bytes of the algorithm's own nodes, members by their place in the group, paths relative to its working folder.
 
 
-def _stand_in(job: Job, customs: Sequence[Custom]) -> Job:
-    """The Job with rings for its custom collectives: whether everything around them ends."""
-    if not customs:
-        return job
-    rings = {kind: ("ring",) * len(job.machine.dimensions) for kind in IMPLEMENTED}
-    return replace(job, machine=replace(job.machine, splits=1, algorithms={**rings, **job.machine.algorithms}))
+def _customs(system: Tree, path: Path) -> tuple[list[Custom], list[Diagnostic]]:
+    """The algorithms that a system file names, directly or by a table, and what is wrong with the table.
+
+    Args:
+        system: the document.
+        path: of its file.
+    """
+    found = customs(system)
+    wrong: tuple[Diagnostic, ...] = ()
+    table = system.value.get(TABLE)
+    if isinstance(table, str):
+        # ASTRA-sim starts from its working folder, which is nowhere written: the file's folder or one above it.
+        bases = (path.parent, *path.resolve().parent.parents)
+        here = next((base / table for base in bases if (base / table).is_file()), None)
+        wrong = (diagnostic("AS785", f"`{table}` is not there", system.at(f"/{TABLE}")),)
+        try:
+            entries, wrong = ([], wrong) if here is None else read_table(KINDS["custom-table"].text(here))
+            found += entries
+        except Diagnosed as stop:
+            wrong = (stop.diagnostic,)
+    return found, [*wrong, *about_splits(system, found)]
 
 
 def _check_custom(reading: Reading, entry: Custom) -> Iterator[Diagnostic]:
     """The traces of one algorithm, for as many members as the collectives that it serves have."""
     assert reading.job is not None
-    prefix = custom.locate(entry.prefix, reading.files.system.parent)
+    # From the folder of the file that names it upwards, or from here.
+    near = reading.files.system.parent
+    bases = (near, *near.resolve().parents, Path())
+    prefix = next((base / entry.prefix for base in bases if (base / f"{entry.prefix}.0.et").is_file()), None)
     if prefix is None:
         message = f"no traces `{entry.prefix}.0.et`, ...: ASTRA-sim looks for them from its working folder"
         yield diagnostic("AS785", message, entry.place)
         return
     files = Files(prefix, prefix, prefix)
-    for members in custom.members(reading.job, entry):
+    for members in _members(reading.job, entry):
         machine = Machine((Dimension("Switch", members, 1.0, 0.0),), {}, 1)
-        programs = load.traces(files, machine, {}, None).result
+        programs, _ = read_traces(files, machine, {}, None)
         if programs.value is None:
             note = Label(entry.place, f"for {members} members")
             for found in programs.diagnostics:
@@ -118,3 +141,14 @@ def _check_custom(reading: Reading, entry: Custom) -> Iterator[Diagnostic]:
             continue
         job = assemble(prefix.name, machine, programs.value)
         yield from check_algorithm(Evidence(job, {}, files.trace, exact=False), entry.place)
+
+
+def _members(job: Job, entry: Custom) -> list[int]:
+    """How many members the collectives have that an algorithm serves; none when it serves none."""
+    sizes: set[int] = set()
+    for op in (op for program in job.programs for op in program.ops if isinstance(op, Collective)):
+        key = keys.IMPLEMENTATION_KEYS.get(op.kind)
+        if key is not None and (f"{key}-custom" == entry.key or op.id == entry.node):
+            # ASTRA-sim does not look at `involved_dim` here: all NPUs are members.
+            sizes.add(job.size(op.group) if op.group.dimensions is None else job.machine.npus)
+    return sorted(sizes)

@@ -1,65 +1,67 @@
-"""Every collective of a Job against the machine: words, sizes, who takes part."""
+"""The collectives of a Job: against the machine, beside those of the other members, and what they are charged."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
-from astrac.diagnostics import diagnostic
+from astrac.diagnostics import Label, diagnostic
 from astrac.job import IMPLEMENTED, AxisGroup, Collective, Kind, ListedGroup
 from astrac.simulators.algorithms import IN_GROUPS, by_word_2, whole_2
 from astrac.simulators.astra_sim_2 import keys
-from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
+from astrac.simulators.astra_sim_2.check.evidence import node
 from astrac.simulators.astra_sim_2.groups import used
 from astrac.simulators.astra_sim_2.simulate.network import GROUP_ENDPOINT_DELAY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Group, Job
     from astrac.simulators.astra_sim_2.check.evidence import Evidence
     from astrac.source import Span
 
+MAX_WORK = 2_000_000
+"""Ranks times groups that are looked at; beyond, a play alone tells."""
 
-@dataclass(frozen=True)
-class Use:
+MAX_FINDINGS = 10
+
+
+class Use(NamedTuple):
     """Collectives that are alike.
 
     Attributes:
         op: the first of them.
         program: of it.
-        count: how many there are in all programs.
+        words: the first of them by its id and name, and how many others there are in all programs.
+        listed: how many NPUs a communicator group has that does not name all of them, else None.
     """
 
     op: Collective
     program: int
-    count: int
-
-    @property
-    def words(self) -> str:
-        """The first of them by its id and name, and how many others there are."""
-        more = f" and {self.count - 1} others like it" if self.count > 1 else ""
-        return f"{node(self.op)}{more}"
+    words: str
+    listed: int | None
 
 
-def uses(job: Job) -> list[Use]:
+def uses(evidence: Evidence) -> Iterator[Use]:
     """The distinct collectives, in order of appearance."""
-    first: dict[tuple[Kind, int, Group], tuple[Collective, int]] = {}
-    count: dict[tuple[Kind, int, Group], int] = {}
-    for number, program in programs_of(job):
+    job = evidence.job
+    alike: dict[tuple[Kind, int, Group], list[tuple[Collective, int]]] = {}
+    for number, program in evidence.programs.items():
         for op in program.ops:
             if isinstance(op, Collective):
-                key = (op.kind, op.bytes, op.group)
-                first.setdefault(key, (op, number))
-                count[key] = count.get(key, 0) + 1
-    return [Use(op, number, count[key]) for key, (op, number) in first.items()]
+                alike.setdefault((op.kind, op.bytes, op.group), []).append((op, number))
+    for (_, _, group), found in alike.items():
+        op, number = found[0]
+        more = f" and {len(found) - 1} others like it" if len(found) > 1 else ""
+        size = None if group.dimensions is not None else job.size(group)
+        yield Use(op, number, f"{node(op)}{more}", None if size == job.machine.npus else size)
 
 
 def collectives(evidence: Evidence) -> Iterator[Diagnostic]:
     """AS772 for algorithms that cannot do them, AS775 for those that never complete; AS877 is advice."""
     told: set[tuple[str, Span | None]] = set()
-    for use in uses(evidence.job):
+    for use in uses(evidence):
         for finding in (*_unable(evidence, use), *_endless(evidence, use), *_unheard(evidence, use)):
             key = (finding.code, finding.labels[0].span if finding.labels else None)
             if key not in told:
@@ -74,65 +76,44 @@ def _unable(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
     if key is None:
         return
     words = machine.algorithms.get(kind)
-    trace = evidence.label("system", f"/{key}", "the algorithms")
     if not words:
         message = f"`{key}` is missing, and the traces have {kind.name}: {use.words}"
-        yield diagnostic("AS772", message, evidence.at("system"), *trace)
+        label = evidence.label("system", f"/{key}", "the algorithms")
+        yield diagnostic("AS772", message, evidence.at("system"), *label)
         return
-    for index, word in _at_work(evidence, use, words):
-        size = _members(evidence, use, index, word)
-        listed = _listed(evidence, use) is not None
+    for index, word in _at_work(use, words):
+        size = use.listed or (machine.npus if whole_2(word) else machine.dimensions[index].size)
+        listed = use.listed is not None
         what = _inability(kind, word, size, listed=listed)
         if what is not None:
-            place = evidence.at("system", f"/{key}/{index}")
             named = by_word_2(word)
             crashes = listed and named is not None and named.row.dimensions_only
             sizes = () if crashes else evidence.label("network", f"/npus_count/{index}", "the NPUs")
-            yield diagnostic("AS772", f"{what}: {use.words}", place, *sizes)
+            yield diagnostic("AS772", f"{what}: {use.words}", evidence.at("system", f"/{key}/{index}"), *sizes)
 
 
 def _unheard(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
     """A proper group runs a ring where the list has several words, whatever they are, and pays a delay of its own."""
-    words = evidence.job.machine.algorithms.get(use.op.kind, ())
-    listed, delay = _listed(evidence, use), evidence.job.machine.endpoint_delay
-    if listed is not None and delay not in {None, GROUP_ENDPOINT_DELAY}:
+    words, delay = evidence.job.machine.algorithms.get(use.op.kind, ()), evidence.job.machine.endpoint_delay
+    if use.listed is None:
+        return
+    if delay not in {None, GROUP_ENDPOINT_DELAY}:
         message = f"a communicator group pays {GROUP_ENDPOINT_DELAY} ns, not `endpoint-delay` {delay}: {use.words}"
         yield diagnostic("AS877", message, evidence.at("system", "/endpoint-delay"))
     runs = IN_GROUPS.words.astra_sim_2
-    if listed is not None and len(words) > 1 and set(words) != {runs}:
+    if len(words) > 1 and set(words) != {runs}:
         ignored = f"whatever these {len(words)} words say: {use.words}"
-        message = f"a communicator group of {listed} NPUs runs `{runs}`, {ignored}"
+        message = f"a communicator group of {use.listed} NPUs runs `{runs}`, {ignored}"
         yield diagnostic("AS877", message, evidence.at("system", f"/{keys.IMPLEMENTATION_KEYS[use.op.kind]}"))
 
 
-def _at_work(evidence: Evidence, use: Use, words: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+def _at_work(use: Use, words: tuple[str, ...]) -> list[tuple[int, str]]:
     """The words that a collective runs, with their index in the list."""
-    listed = _listed(evidence, use)
-    if listed is not None:
+    if use.listed is not None:
         # A proper group is one ring: the only word of a list of one, else `ring`.
-        if len(words) == 1:
-            yield 0, words[0]
-        return
-    involved = use.op.group.dimensions if isinstance(use.op.group, AxisGroup) else None
-    for index, word in enumerate(words):
-        if whole_2(word) or involved is None or involved[index]:
-            yield index, word
-
-
-def _listed(evidence: Evidence, use: Use) -> int | None:
-    """How many NPUs a communicator group has that does not name all of them."""
-    if isinstance(use.op.group, AxisGroup) and use.op.group.dimensions is not None:
-        return None
-    count = evidence.job.size(use.op.group)
-    return None if count == evidence.job.machine.npus else count
-
-
-def _members(evidence: Evidence, use: Use, index: int, word: str) -> int:
-    machine = evidence.job.machine
-    listed = _listed(evidence, use)
-    if listed is not None:
-        return listed
-    return machine.npus if whole_2(word) else machine.dimensions[index].size
+        return [(0, words[0])] if len(words) == 1 else []
+    involved = use.op.group.dimensions
+    return [(at, word) for at, word in enumerate(words) if whole_2(word) or involved is None or involved[at]]
 
 
 def _inability(kind: Kind, word: str, size: int, *, listed: bool) -> str | None:
@@ -153,18 +134,19 @@ def _inability(kind: Kind, word: str, size: int, *, listed: bool) -> str | None:
 def _endless(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
     """Collectives that never complete whatever the algorithm, or that the simulator does not have."""
     op, splits = use.op, evidence.job.machine.splits
-    message = None
-    notes = evidence.label("system", "/preferred-dataset-splits", "the chunks")
+    notes: tuple[Label, ...] = ()
     if op.kind not in (*IMPLEMENTED, Kind.BROADCAST):
-        message, notes = f"ASTRA-sim 2.x has no {op.kind.name}, and aborts at it", ()
-    elif isinstance(op.group, AxisGroup) and op.group.dimensions is not None and not any(op.group.dimensions):
-        message, notes = "a collective over no dimension never completes", ()
+        message = f"ASTRA-sim 2.x has no {op.kind.name}, and aborts at it"
+    elif op.group.dimensions is not None and not any(op.group.dimensions):
+        message = "a collective over no dimension never completes"
     elif op.kind is Kind.ALL_GATHER and op.bytes == 0:
-        message, notes = "an all-gather of 0 bytes never completes", ()
+        message = "an all-gather of 0 bytes never completes"
     elif op.kind is Kind.ALL_GATHER and op.bytes < splits:
         message = f"an all-gather of {op.bytes} B in {splits} chunks never ends: a chunk would have 0 bytes"
-    if message is not None:
-        yield diagnostic("AS775", f"{message}: {use.words}", evidence.of(use.program), *notes)
+        notes = evidence.label("system", "/preferred-dataset-splits", "the chunks")
+    else:
+        return
+    yield diagnostic("AS775", f"{message}: {use.words}", evidence.of(use.program), *notes)
 
 
 def unused_groups(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -180,3 +162,118 @@ def unused_groups(evidence: Evidence) -> Iterator[Diagnostic]:
     if unused:
         more = f", and so {len(unused) - 1} others" if len(unused) > 1 else ""
         yield diagnostic("AS869", f"no trace uses group {unused[0]}{more}", tree.key(f"/{unused[0]}"))
+
+
+# -- all members of a group issue the same collectives
+
+
+def sequences(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS773 where a rank has other collectives, or more of one, than another rank of its group.
+
+    The order is not looked at: ids do not always say it, and a play does.
+    """
+    job = evidence.job
+    issued = {number: _by_group(program.ops) for number, program in evidence.programs.items()}
+    if job.machine.npus * max(map(len, issued.values()), default=0) > MAX_WORK:
+        return
+    told: set[tuple[Group, int, int]] = set()
+    first: dict[tuple[Group, int], tuple[int, int]] = {}
+    members: Counter[tuple[Group, int]] = Counter()
+    for rank, program in enumerate(job.program_of):
+        for group, mine in issued[program].items():
+            instance = group, job.leader(group, rank)
+            members[instance] += 1
+            leader, other = first.setdefault(instance, (rank, program))
+            if other == program or (group, other, program) in told:
+                continue
+            told.add((group, other, program))
+            if len(told) > MAX_FINDINGS:
+                return
+            message = _difference(leader, issued[other].get(group, []), rank, mine)
+            if message is not None:
+                yield diagnostic("AS773", message, evidence.of_rank(rank), Label(evidence.of_rank(leader), "the other"))
+    yield from _absent(evidence, issued, first, members)
+
+
+def _by_group(ops: Iterable[object]) -> dict[Group, list[Collective]]:
+    found: dict[Group, list[Collective]] = {}
+    for op in ops:
+        if isinstance(op, Collective) and op.kind is not Kind.BROADCAST:
+            found.setdefault(op.group, []).append(op)
+    return found
+
+
+def _difference(rank: int, theirs: list[Collective], other: int, mine: list[Collective]) -> str | None:
+    """What one rank issues and another does not."""
+    counts = [Counter((op.kind, op.bytes) for op in ops) for ops in (theirs, mine)]
+    if counts[0] == counts[1]:
+        return None
+    for one, two in zip(theirs, mine, strict=False):
+        if (one.kind, one.bytes) != (two.kind, two.bytes):
+            return (
+                f"rank {other} issues {_shown(two)} where rank {rank} of its group issues {_shown(one)}: "
+                "the two wait for each other for ever"
+            )
+    longer, at, shorter = (theirs, rank, other) if len(theirs) > len(mine) else (mine, other, rank)
+    op = longer[min(len(theirs), len(mine))]
+    return f"rank {at} issues {_shown(op)}, and rank {shorter} of its group issues one collective fewer"
+
+
+def _shown(op: Collective) -> str:
+    return f"{op.kind.name} of {op.bytes:,} B ({node(op)})"
+
+
+def _absent(
+    evidence: Evidence,
+    issued: dict[int, dict[Group, list[Collective]]],
+    first: dict[tuple[Group, int], tuple[int, int]],
+    members: Mapping[tuple[Group, int], int],
+) -> Iterator[Diagnostic]:
+    """Members of a group that issue nothing in it; told once."""
+    job = evidence.job
+    everyone = {group for groups in issued.values() for group in groups if job.size(group) == job.machine.npus}
+    for (group, lowest), (leader, program) in first.items():
+        # Where others speak of all ranks in another way, a play tells whether they meet.
+        if members[group, lowest] == job.size(group) or (group in everyone and len(everyone) > 1):
+            continue
+        rank = next(
+            other
+            for other, another in enumerate(job.program_of)
+            if group not in issued[another] and job.leader(group, other) == lowest
+        )
+        waits = f"rank {leader} waits in {node(issued[program][group][0])}"
+        name = f"group {group.id}" if isinstance(group, ListedGroup) else "the group"
+        message = f"rank {rank} issues no collective in {name} that it is in, and {waits}"
+        yield diagnostic("AS773", message, evidence.of_rank(rank), Label(evidence.of_rank(leader), "this one waits"))
+        return
+
+
+# -- what the simulator charges beyond the bytes that a trace names
+
+
+def charged(job: Job, place: Callable[[], Span | None]) -> Iterator[Diagnostic]:
+    """Collectives that ASTRA-sim raises to chunks x NPUs, or whose left-over chunk it charges whole.
+
+    See docs/simulators/astra-sim-2.md, section 3.1.
+    """
+    splits, npus = job.machine.splits, job.machine.npus
+    small: dict[int, str] = {}
+    odd: dict[int, str] = {}
+    for program in () if job.machine.replay_only else job.programs:
+        for op in program.ops:
+            if isinstance(op, Collective) and op.kind in IMPLEMENTED:
+                if op.kind is not Kind.ALL_GATHER and op.bytes < splits * npus:
+                    small.setdefault(op.bytes, op.name)
+                elif op.bytes % splits:
+                    odd.setdefault(op.bytes, op.name)
+    for sizes in filter(None, (small, odd)):
+        size, name = min(sizes.items())
+        chunk = size // splits
+        if sizes is small:
+            charge = f"fewer than chunks x NPUs = {splits} x {npus}: ASTRA-sim charges {splits * npus:,} B"
+        else:
+            count = -(-size // chunk) if chunk else 0
+            charge = f"no multiple of {splits} chunks: ASTRA-sim runs {count} chunks of {chunk:,} B"
+        more = len(sizes) - 1
+        others = f"; so it does with {more} other size{'s' if more > 1 else ''}" if more else ""
+        yield diagnostic("AS804", f"`{name}` moves {size:,} B, {charge}{others}", place())

@@ -59,6 +59,12 @@ class Evidence:
             found[members.program] = min(rank, found.get(members.program, rank))
         return found
 
+    @cached_property
+    def programs(self) -> dict[int, Program]:
+        """Those that some rank runs, by their index."""
+        numbers = sorted({members.program for members in self.job.classes})
+        return {number: self.job.programs[number] for number in numbers}
+
     def of(self, program: int) -> Span:
         """The trace of the lowest rank that runs a program: traces are binary, so the place is the file."""
         return self.of_rank(self.lowest[program])
@@ -72,8 +78,3 @@ def node(op: Op) -> str:
     """A node for messages: its id, and its name where it has one."""
     name = "".join(letter if letter.isprintable() else " " for letter in op.name[:60])
     return f"node {op.id}" + (f" `{name}`" if name else "")
-
-
-def programs_of(job: Job) -> list[tuple[int, Program]]:
-    """Those that some rank runs, with their numbers."""
-    return [(number, job.programs[number]) for number in sorted({members.program for members in job.classes})]

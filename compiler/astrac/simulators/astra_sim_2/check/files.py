@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from astrac.conform import unread
+from astrac import conform
 from astrac.diagnostics import Diagnosed, Label, diagnostic
 from astrac.job import Kind, MemoryType
 from astrac.positioned import child
 from astrac.simulators.algorithms import ALGORITHMS
 from astrac.simulators.astra_sim_2 import keys
-from astrac.simulators.astra_sim_2.check import custom
 from astrac.simulators.astra_sim_2.read.documents import old_key, read_groups, read_machine, read_memory, read_network
 from astrac.simulators.trees import json_tree, yaml_tree
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from astrac.diagnostics import Diagnostic, Result
     from astrac.positioned import Tree
     from astrac.simulators.algorithms.row import Algorithm
-    from astrac.source import Source
+    from astrac.source import Source, Span
 
 ANY_NPUS = 1 << 31
 """As many as an id can name, where nobody says how many there are."""
@@ -39,7 +38,7 @@ def check_file(kind: str, source: Source, data: bytes, backend: str | None) -> t
     if kind == "trace":
         return _check_trace(source, data)
     if kind == "custom-table":
-        return custom.read_table(source)[1]
+        return read_table(source)[1]
     check = CHECKS[kind]
     try:
         tree = check.parse(source)
@@ -50,14 +49,14 @@ def check_file(kind: str, source: Source, data: bytes, backend: str | None) -> t
         message = f"the congestion-aware backend takes one dimension, and the network has {len(result.value)}"
         return (diagnostic("AS780", message, tree.at("/topology")),)
     if kind == "system" and isinstance(tree.value, dict):
-        return (*result.diagnostics, *custom.about_splits(tree, custom.customs(tree)), *advice(tree, kind))
+        return (*result.diagnostics, *about_splits(tree, customs(tree)), *advice(tree, kind))
     return (*result.diagnostics, *advice(tree, kind))
 
 
 def _check_trace(source: Source, data: bytes) -> tuple[Diagnostic, ...]:
     from astrac.simulators.astra_sim_2.check.evidence import Evidence  # noqa: PLC0415 - texts do without protobuf
     from astrac.simulators.astra_sim_2.check.job import check_trace  # noqa: PLC0415
-    from astrac.simulators.astra_sim_2.read.single_trace import read_single  # noqa: PLC0415
+    from astrac.simulators.astra_sim_2.read.traces import read_single  # noqa: PLC0415
 
     match = re.fullmatch(r"(?s:.+)\.(0|[1-9]\d*)\.et", source.name, re.ASCII)
     job, found = read_single(data, int(match[1]) if match else None, source)
@@ -70,12 +69,12 @@ def advice(tree: Tree, kind: str, npus: int | None = None) -> tuple[Diagnostic, 
 
 
 def _about_network(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
-    return iter(()) if old_key(tree) else unread(tree, "network")
+    return iter(()) if old_key(tree) else conform.unread(tree, "network")
 
 
 def _about_system(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
     value = tree.value
-    yield from unread(tree, "system")
+    yield from conform.unread(tree, "system")
     if value.get("local-mem-bw", 0) == 0 and value.get("roofline-enabled") != 1:  # else it is an error
         whole = tree.at("")
         place = tree.values.get("/local-mem-bw", whole.source.span(whole.start, whole.start + 1))
@@ -114,7 +113,7 @@ def _words(kind: Kind) -> str:
 
 
 def _about_memory(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
-    yield from unread(tree, "memory")
+    yield from conform.unread(tree, "memory")
     try:
         wanted = keys.memory_attributes(MemoryType(tree.value.get("memory-type")))
     except ValueError:
@@ -166,3 +165,64 @@ CHECKS: dict[str, Check] = {
     "groups": Check(json_tree, lambda tree: read_groups(tree, ANY_NPUS), _about_groups),
 }
 """By kind of file."""
+
+
+# -- custom collectives: algorithms written as traces of sends, receives and reductions, one a member
+
+TABLE = "per-node-custom-implementation"
+
+
+class Custom(NamedTuple):
+    """An algorithm that a system file names.
+
+    Attributes:
+        prefix: of its traces, as written.
+        place: where it stands.
+        key: of system.json; for an entry of a table the node's id.
+        node: id of the node that it serves, None for all of a kind.
+    """
+
+    prefix: str
+    place: Span
+    key: str
+    node: int | None = None
+
+
+def customs(system: Tree) -> list[Custom]:
+    """Those that a system file names for kinds of collectives."""
+    return [
+        Custom(words[0], system.at(f"/{key}-custom/0"), f"{key}-custom")
+        for key in keys.IMPLEMENTATION_KEYS.values()
+        if isinstance(words := system.value.get(f"{key}-custom"), list) and len(words) == 1 and type(words[0]) is str
+    ]
+
+
+def read_table(source: Source) -> tuple[list[Custom], tuple[Diagnostic, ...]]:
+    """The entries of a table of algorithms by node, and AS785 for what ASTRA-sim cannot read or never uses."""
+    try:
+        tree = yaml_tree(source)
+    except Diagnosed as stop:
+        return [], (stop.diagnostic,)
+    if not isinstance(tree.value, dict):
+        message = "the table is `node: path`, an entry a line"
+        return [], (diagnostic("AS785", message, source.whole()),)
+    # A path may be a number: every scalar of YAML is a text to ASTRA-sim.
+    value = {
+        key: tree.at(child("", key)).text if isinstance(item, int | float) else item for key, item in tree.value.items()
+    }
+    wrong = {violation.pointer: violation.message for violation in conform.violations(value, "custom-table")}
+    found = tuple(diagnostic("AS785", message, tree.keys[pointer]) for pointer, message in wrong.items())
+    entries = [
+        Custom(path, tree.keys[pointer], TABLE, int(key))
+        for key, path in value.items()
+        if (pointer := child("", key)) not in wrong
+    ]
+    return entries, found
+
+
+def about_splits(system: Tree, entries: list[Custom]) -> Iterator[Diagnostic]:
+    """AS786: a custom collective is one chunk, and ASTRA-sim waits for as many as the splits say."""
+    splits = system.value.get("preferred-dataset-splits")
+    if entries and isinstance(splits, int) and splits > 1:
+        message = f"custom collectives never complete with {splits} chunks: `preferred-dataset-splits` must be 1"
+        yield diagnostic("AS786", message, system.at("/preferred-dataset-splits"))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from astrac.diagnostics import diagnostic
 from astrac.job import Receive, Send
-from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
+from astrac.simulators.astra_sim_2.check.evidence import node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
-    from astrac.job import Job
+    from astrac.job import Axis, Job
     from astrac.simulators.astra_sim_2.check.evidence import Evidence
 
 TAGS = 500_000_000
@@ -24,6 +24,10 @@ MAX_WORK = 3_000_000
 MAX_FINDINGS = 10
 
 
+_Messages: TypeAlias = "dict[int, list[Send | Receive]]"
+"""Of each program, by its index."""
+
+
 class _Message(NamedTuple):
     source: int
     destination: int
@@ -31,13 +35,29 @@ class _Message(NamedTuple):
     bytes: int
 
 
-class _Ends(NamedTuple):
+class _Ends:
     """The nodes that send and receive each message."""
 
-    sent: dict[_Message, list[Send]]
-    received: dict[_Message, list[Receive]]
+    def __init__(self, job: Job, talk: _Messages) -> None:
+        self.sent: dict[_Message, list[Send | Receive]] = {}
+        self.received: dict[_Message, list[Send | Receive]] = {}
+        alike: dict[int, dict[tuple[bool, Axis, int, int, int], list[Send | Receive]]] = {}
+        for number, ops in talk.items():
+            found = alike[number] = {}
+            for op in ops:
+                key = (isinstance(op, Send), job.axis(op.axis), op.offset, op.tag % TAGS, op.bytes)
+                found.setdefault(key, []).append(op)
+        for rank, number in enumerate(job.program_of):
+            for (send, axis, offset, tag, size), ops in alike[number].items():
+                peer = axis.peer(rank, offset)
+                if send:
+                    self.sent.setdefault(_Message(rank, peer, tag, size), []).extend(ops)
+                else:
+                    self.received.setdefault(_Message(peer, rank, tag, size), []).extend(ops)
+        self.missing = [message for message in self.received if self._unsent(message) > 0]
+        self.spare = [message for message in self.sent if self._unsent(message) < 0]
 
-    def unsent(self, message: _Message) -> int:
+    def _unsent(self, message: _Message) -> int:
         """How many more of a message are received than sent."""
         return len(self.received.get(message, ())) - len(self.sent.get(message, ()))
 
@@ -47,125 +67,79 @@ def messages(evidence: Evidence) -> Iterator[Diagnostic]:
     talk = _talk(evidence)
     if not any(talk.values()):
         return
-    refused = list(_aborting(evidence, talk))
+    refused = list(aborting(evidence))
     yield from refused
     if refused or sum(len(talk[number]) for number in evidence.job.program_of) > MAX_WORK:
         return
-    yield from _aliases(evidence, talk)
-    ends = _ends(evidence.job, talk)
+    for number, ops in talk.items():
+        op = next((op for op in ops if op.tag >= TAGS), None)
+        if op is not None:
+            text = f"tag {op.tag} of {node(op)} counts as {op.tag % TAGS}: tags are taken modulo {TAGS:,}"
+            yield diagnostic("AS872", text, evidence.of(number))
+            break
+    ends = _Ends(evidence.job, talk)
     yield from _in_vain(evidence, ends)
-    yield from _advice(evidence, ends)
+    if ends.spare and not ends.missing:
+        first = min(ends.spare)
+        sent = f"what rank {first.source} sends in {node(ends.sent[first][0])}"
+        text = f"rank {first.destination} does not receive {sent}{_others(len(ends.spare))}"
+        yield diagnostic("AS871", text, evidence.of_rank(first.source))
+    yield from _corners(evidence, ends)
 
 
 def aborting(evidence: Evidence) -> Iterator[Diagnostic]:
     """AS774 for what can be told of each message by itself."""
-    return _aborting(evidence, _talk(evidence))
-
-
-def _talk(evidence: Evidence) -> dict[int, list[Send | Receive]]:
-    """The messages of each program."""
-    return {
-        number: [op for op in program.ops if isinstance(op, Send | Receive)]
-        for number, program in programs_of(evidence.job)
-    }
-
-
-def _aborting(evidence: Evidence, talk: dict[int, list[Send | Receive]]) -> Iterator[Diagnostic]:
-    for number, ops in talk.items():
+    for number, ops in _talk(evidence).items():
         for op in ops:
-            what = None
-            if op.bytes == 0:
-                what = "moves 0 bytes"
-            elif op.offset % evidence.job.axis(op.axis).size == 0:
-                what = "goes to the rank that it comes from"
-            if what is not None:
+            circles = op.offset % evidence.job.axis(op.axis).size == 0
+            if op.bytes == 0 or circles:
+                what = "moves 0 bytes" if op.bytes == 0 else "goes to the rank that it comes from"
                 yield diagnostic("AS774", f"the message of {node(op)} {what}", evidence.of(number))
                 break
 
 
-def _ends(job: Job, talk: dict[int, list[Send | Receive]]) -> _Ends:
-    sent: dict[_Message, list[Send]] = {}
-    received: dict[_Message, list[Receive]] = {}
-    axes = {axis.name: axis for axis in (*job.axes, job.axis("rank"))}
-    alike = {number: _alike(ops) for number, ops in talk.items()}
-    for rank, number in enumerate(job.program_of):
-        for (kind, axis, offset, tag, size), ops in alike[number].items():
-            peer = axes[axis].peer(rank, offset)
-            if kind is Send:
-                sent.setdefault(_Message(rank, peer, tag, size), []).extend(ops)
-            else:
-                received.setdefault(_Message(peer, rank, tag, size), []).extend(ops)
-    return _Ends(sent, received)
-
-
-def _alike(ops: list[Send | Receive]) -> dict[tuple[type, str, int, int, int], list[Any]]:
-    """The messages of a program that match each other."""
-    found: dict[tuple[type, str, int, int, int], list[Any]] = {}
-    for op in ops:
-        found.setdefault((type(op), op.axis, op.offset, op.tag % TAGS, op.bytes), []).append(op)
-    return found
+def _talk(evidence: Evidence) -> _Messages:
+    return {
+        number: [op for op in program.ops if isinstance(op, Send | Receive)]
+        for number, program in evidence.programs.items()
+    }
 
 
 def _in_vain(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
     """Receives that no send matches, with the send that was probably meant."""
-    missing = [message for message in ends.received if ends.unsent(message) > 0]
-    spare: dict[tuple[int, int], list[_Message]] = {}
-    for message in ends.sent if missing else ():
-        if ends.unsent(message) < 0:
-            spare.setdefault((message.source, message.destination), []).append(message)
-    for message in sorted(missing)[:MAX_FINDINGS]:
-        op = ends.received[message][0]
-        hints = [_meant(message, other) for other in spare.get((message.source, message.destination), ())[:1]]
+    spare: dict[tuple[int, int], _Message] = {}
+    for message in ends.spare:
+        spare.setdefault((message.source, message.destination), message)
+    for message in sorted(ends.missing)[:MAX_FINDINGS]:
+        op, hints = ends.received[message][0], []
+        meant = spare.get((message.source, message.destination))
+        if meant is not None:
+            tag, both = ("this tag", "bytes") if meant.tag == message.tag else (f"tag {meant.tag}", "tag")
+            hints.append(f"rank {meant.source} sends {meant.bytes:,} B with {tag}: both ends name the same {both}")
         wanted = f"{message.bytes:,} B with tag {op.tag} from rank {message.source}"
         text = f"rank {message.destination} waits for {wanted} ({node(op)}), which nobody sends"
         yield diagnostic("AS774", text, evidence.of_rank(message.destination), hints=hints)
 
 
-def _meant(wanted: _Message, sent: _Message) -> str:
-    if wanted.tag == sent.tag:
-        return f"rank {sent.source} sends {sent.bytes:,} B with this tag: both ends name the same bytes"
-    return f"rank {sent.source} sends {sent.bytes:,} B with tag {sent.tag}: both ends name the same tag"
-
-
-def _advice(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
-    unread = [message for message in ends.sent if ends.unsent(message) < 0]
-    if unread and not any(ends.unsent(message) > 0 for message in ends.received):
-        first = min(unread)
-        more = f", and so {len(unread) - 1} others" if len(unread) > 1 else ""
-        sent = f"what rank {first.source} sends in {node(ends.sent[first][0])}"
-        text = f"rank {first.destination} does not receive {sent}{more}"
-        yield diagnostic("AS871", text, evidence.of_rank(first.source))
-    yield from _corners(evidence, ends)
-
-
-def _aliases(evidence: Evidence, talk: dict[int, list[Send | Receive]]) -> Iterator[Diagnostic]:
-    for number, ops in talk.items():
-        for op in ops:
-            if op.tag >= TAGS:
-                text = f"tag {op.tag} of {node(op)} counts as {op.tag % TAGS}: tags are taken modulo {TAGS:,}"
-                yield diagnostic("AS872", text, evidence.of(number))
-                return
-
-
 def _corners(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
     """Messages between ranks that differ in several dimensions."""
     sizes = [dimension.size for dimension in evidence.job.machine.dimensions]
-    if len(sizes) < 2:
-        return
-    crossing = 0
-    first = None
-    for message in ends.sent:
+    crossing = []
+    for message in ends.sent if len(sizes) > 1 else ():
         stride, differing = 1, 0
         for size in sizes:
             differing += message.source // stride % size != message.destination // stride % size
             stride *= size
         if differing > 1:
-            crossing += 1
-            first = first or message
-    if first is not None:
-        more = f", and so {crossing - 1} others" if crossing > 1 else ""
+            crossing.append(message)
+    if crossing:
+        first = crossing[0]
         text = (
             f"{node(ends.sent[first][0])} sends from rank {first.source} to rank {first.destination}, across "
-            f"several dimensions, and pays for the first only{more}"
+            f"several dimensions, and pays for the first only{_others(len(crossing))}"
         )
         yield diagnostic("AS867", text, evidence.of_rank(first.source))
+
+
+def _others(count: int) -> str:
+    return f", and so {count - 1} others" if count > 1 else ""

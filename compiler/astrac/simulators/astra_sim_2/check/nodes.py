@@ -1,71 +1,125 @@
-"""Compute and memory nodes against the machine."""
+"""Nodes by themselves, against the machine, and how the nodes of one trace wait for each other."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import diagnostic
 from astrac.job import Collective, Compute, Kind, Load, MemoryType, Store
-from astrac.simulators.astra_sim_2.check.evidence import node, programs_of
+from astrac.simulators.astra_sim_2.check.evidence import node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
-    from astrac.job import Machine, Op
+    from astrac.job import Machine, Op, Program
     from astrac.simulators.astra_sim_2.check.evidence import Evidence
 
 
 def nodes(evidence: Evidence) -> Iterator[Diagnostic]:
     """AS777 for compute, AS778 for memory that the simulator cannot price; AS866, AS874 are advice. Once a sort."""
-    machine = evidence.job.machine
-    found: dict[str, tuple[str, Op, int]] = {}
-    for number, program in programs_of(evidence.job):
+    machine, memory = evidence.job.machine, evidence.job.machine.memory
+    found: dict[tuple[str, str], tuple[Op, int]] = {}
+    for number, program in evidence.programs.items():
         for op in program.ops:
-            if type(op) in _FINDERS:
-                for code, message in _FINDERS[type(op)](machine, op):
-                    found.setdefault(message, (code, op, number))
-    for message, (code, op, number) in found.items():
+            wrong = _unpriced(machine, op)
+            if wrong is not None:
+                found.setdefault(wrong, (op, number))
+    for (code, message), (op, number) in found.items():
         notes = evidence.label("memory", "/memory-type", "the memory") if code == "AS778" else ()
         yield diagnostic(code, f"{node(op)} {message}", evidence.of(number), *notes)
-    yield from _nodes_of_memory(evidence)
-
-
-def _compute(machine: Machine, op: Compute) -> Iterator[tuple[str, str]]:
-    if machine.replay_only or op.host:
-        return
-    if machine.roofline and op.tensor_size == 0:
-        yield "AS777", "has `tensor_size` 0: the roofline skips it, and what waits for it never runs"
-    elif machine.roofline and op.num_ops == 0:
-        yield "AS777", "has `num_ops` 0: its roofline time is 2^63 cycles"
-    elif not machine.roofline and op.num_ops > 1 and op.duration == 0:
-        yield "AS874", "says `num_ops` and no duration: without `roofline-enabled` it lasts 1 ns"
-
-
-def _memory(machine: Machine, _op: Load | Store) -> Iterator[tuple[str, str]]:
-    if machine.memory.type is MemoryType.NONE and not machine.replay_only:
-        yield "AS778", "needs a remote memory, and the memory file has none"
-
-
-def _collective(machine: Machine, op: Collective) -> Iterator[tuple[str, str]]:
-    if machine.replay_only:
-        yield "AS866", f"lasts its duration, {op.duration or '0.001'} us: `replay-only` simulates no collective"
-    elif op.kind is Kind.BROADCAST:
-        yield "AS866", f"is a BROADCAST, which lasts its duration, {op.duration or '0.001'} us, and is not simulated"
-
-
-_FINDERS: dict[type[Op], Callable[..., Iterator[tuple[str, str]]]] = {
-    Compute: _compute,
-    Load: _memory,
-    Store: _memory,
-    Collective: _collective,
-}
-
-
-def _nodes_of_memory(evidence: Evidence) -> Iterator[Diagnostic]:
-    """Nodes of memory that do not reach all NPUs."""
-    memory, npus = evidence.job.machine.memory, evidence.job.machine.npus
-    if memory.type is MemoryType.PER_NODE and memory.nodes * memory.npus_per_node < npus:
-        reached = memory.nodes * memory.npus_per_node
-        message = f"{memory.nodes} nodes of {memory.npus_per_node} NPUs are {reached} NPUs, and there are {npus}"
+    reached = memory.nodes * memory.npus_per_node
+    if memory.type is MemoryType.PER_NODE and reached < machine.npus:
+        sizes = f"{memory.nodes} nodes of {memory.npus_per_node} NPUs are {reached} NPUs"
+        message = f"{sizes}, and there are {machine.npus}"
         yield diagnostic("AS778", message, evidence.at("memory", "/num-nodes"))
+
+
+def _unpriced(machine: Machine, op: Op) -> tuple[str, str] | None:
+    """Code and message of a node that the simulator prices otherwise than it says, or not at all."""
+    match op:
+        case Collective() if machine.replay_only:
+            return "AS866", f"lasts its duration, {op.duration or '0.001'} us: `replay-only` simulates no collective"
+        case Collective(kind=Kind.BROADCAST):
+            lasts = f"lasts its duration, {op.duration or '0.001'} us"
+            return "AS866", f"is a BROADCAST, which {lasts}, and is not simulated"
+        case _ if machine.replay_only:
+            return None
+        case Compute(host=False, tensor_size=0) if machine.roofline:
+            return "AS777", "has `tensor_size` 0: the roofline skips it, and what waits for it never runs"
+        case Compute(host=False, num_ops=0) if machine.roofline:
+            return "AS777", "has `num_ops` 0: its roofline time is 2^63 cycles"
+        case Compute(host=False, duration=0) if not machine.roofline and op.num_ops > 1:
+            return "AS874", "says `num_ops` and no duration: without `roofline-enabled` it lasts 1 ns"
+        case Load() | Store() if machine.memory.type is MemoryType.NONE:
+            return "AS778", "needs a remote memory, and the memory file has none"
+    return None
+
+
+# -- dependencies
+
+
+def structure(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS770 for a node that waits for one that is not there, AS771 for nodes that wait for each other."""
+    for number, program in evidence.programs.items():
+        for code, message in broken(program):
+            yield diagnostic(code, message, evidence.of(number))
+
+
+def broken(program: Program) -> Iterator[tuple[str, str]]:
+    """Code and message of what is wrong with the dependencies of a program, at most one of each."""
+    needs = {op.id: (*op.data, *op.control) for op in program.ops}
+    missing = [op for op in program.ops if not needs.keys() >= {*needs[op.id]}]
+    if missing:
+        need = next(need for need in needs[missing[0].id] if need not in needs)
+        others = f", and {len(missing) - 1} other nodes wait like this" if len(missing) > 1 else ""
+        yield "AS770", f"{node(missing[0])} waits for node {need}, which the trace does not have{others}"
+    if any(need >= identity for identity, waits in needs.items() for need in waits):
+        stuck = cycle(program.ops)
+        if stuck:
+            names = ", ".join(map(node, stuck[:4])) + (", ..." if len(stuck) > 4 else "")
+            wait = "waits for itself" if len(stuck) == 1 else "wait for each other"
+            yield "AS771", f"{names} {wait}"
+
+
+def unordered(program: Program) -> tuple[Collective, Collective] | None:
+    """Two collectives of a program of which neither waits for the other, None when all are in one order."""
+    last: dict[int, Collective] = {}  # of the collectives that a node waits for, the one with most before it
+    place: dict[int, int] = {}
+    chain: list[Collective] = []
+    for op in sorted(program.ops, key=lambda op: op.id):
+        before = [last[need] for need in (*op.data, *op.control) if need in last]
+        latest = max(before, key=lambda other: place[other.id], default=None)
+        if isinstance(op, Collective):
+            if chain and latest is not chain[-1]:
+                return chain[-1], op
+            place[op.id] = len(chain)
+            chain.append(op)
+            latest = op
+        if latest is not None:
+            last[op.id] = latest
+    return None
+
+
+def cycle(ops: tuple[Op, ...]) -> list[Op]:
+    """The nodes of one cycle, in its order; none when there is none. Nodes that are missing are no obstacle."""
+    known = {op.id: op for op in ops}
+    waiting = {op.id: {need for need in (*op.data, *op.control) if need in known} for op in ops}
+    sorter = TopologicalSorter(waiting)
+    with suppress(CycleError):
+        sorter.prepare()
+    stuck = set(waiting)
+    while ready := sorter.get_ready():
+        stuck.difference_update(ready)
+        sorter.done(*ready)
+    if not stuck:
+        return []
+    # Every node that is left waits for one that is left: going there from anywhere ends in a cycle.
+    way: dict[int, int] = {}
+    at = min(stuck)
+    while at not in way:
+        way[at] = len(way)
+        at = min(waiting[at] & stuck)
+    return [known[identity] for identity, number in way.items() if number >= way[at]]

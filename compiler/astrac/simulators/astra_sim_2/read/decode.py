@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from operator import itemgetter, lt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import lt
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
-from astrac.job import (
-    Axis,
-    AxisGroup,
-    Collective,
-    Compute,
-    Kind,
-    ListedGroup,
-    Load,
-    Machine,
-    Program,
-    Receive,
-    Send,
-    Store,
-)
+from astrac.job import Axis, AxisGroup, Collective, Compute, Kind, ListedGroup, Machine, Program, Receive, Send
 from astrac.simulators.astra_sim_2 import chakra
+from astrac.simulators.astra_sim_2.groups import by_dimensions
 from astrac.source import Source
 from astrac.suggest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from astrac.job import Group, Op
-    from astrac.simulators.astra_sim_2.names import Names
+    from astrac.simulators.astra_sim_2.groups import Names
 
 MAX_NODES = 1 << 20
 """Different ones, of all traces together."""
@@ -47,27 +35,15 @@ ATTRIBUTES = (
 ALIASES = {"comm_group": "pg_name", "process_group": "pg_name"}
 """Names that other tools give to what ASTRA-sim wants under another."""
 
-_INTEGERS = frozenset(
-    f"{name}_val"
-    for name in (
-        "bool", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64",
-    )
-)  # fmt: skip
+_INTEGERS = {f"{name}_val" for name in chakra.SCALARS} - {"double_val", "float_val", "string_val", "bytes_val"}
 """What the feeder turns into an integer; it throws at a double or a text."""
 
 _KINDS = {int(kind): kind for kind in Kind}
-_TYPES = {number: kind for kind, number in chakra.NODE_TYPES.items()}
+_TYPES: dict[int, Any] = {number: kind for kind, number in chakra.NODE_TYPES.items()}
 _OTHER_TYPES = {0: "INVALID_NODE, which strands what waits for it", 1: "METADATA_NODE, which crashes the statistics"}
 
-
-class _Read(NamedTuple):
-    """A message that was read: its op, and the communicator group that it names (0: none)."""
-
-    op: Op
-    group: int
-
-
-_OP, _GROUP = itemgetter(0), itemgetter(1)
+_Read: TypeAlias = "tuple[Op, int]"
+"""A message that was read: its op, and the communicator group that it names (0: none)."""
 
 
 class Trace(NamedTuple):
@@ -145,31 +121,26 @@ class Decoder:
         if not rest:
             raise Diagnosed(diagnostic("AS706", "the trace has no node: an idle rank needs one"))
         # Most messages have been seen on other ranks; what follows is a few passes at the speed of the interpreter.
-        seen = list(map(self._read.get, rest))
-        try:
-            reads = [self._node(rest[at], at, rank) if read is None else read for at, read in enumerate(seen)]
-        except Diagnosed:
-            return Result(None, self._refusals(rest, rank))
-        depends = any(read is None and isinstance(reads[at].op, Send | Receive) for at, read in enumerate(seen))
-        ops = list(map(_OP, reads))
-        named = frozenset(map(_GROUP, reads)) - {0}
-        key = tuple(map(id, ops))  # the ops live as long as the decoder: `_ops` holds them
-        if key not in self._programs:
-            _sort(ops)
-            self._programs[key] = self._programs.setdefault(tuple(map(id, ops)), Program(tuple(ops)))
-        return Result(Trace(self._programs[key], named, depends))
-
-    def _refusals(self, rest: list[bytes], rank: int) -> tuple[Diagnostic, ...]:
-        """What is wrong with the nodes of a trace, once more and all of it."""
+        reads: list[Any] = list(map(self._read.get, rest))
+        unseen = [at for at, read in enumerate(reads) if read is None]
         found: list[Diagnostic] = []
-        for at, message in enumerate(rest):
+        for at in unseen:
             try:
-                self._node(message, at, rank)
+                reads[at] = self._node(rest[at], at, rank)
             except Diagnosed as stop:
                 found.append(self._placed(stop.diagnostic))
                 if len(found) == MAX_FINDINGS:
                     break
-        return tuple(found)
+        if found:
+            return Result(None, tuple(found))
+        ops: list[Op] = [op for op, _ in reads]
+        named = frozenset(group for _, group in reads) - {0}
+        key = tuple(map(id, ops))  # the ops live as long as the decoder: `_ops` holds them
+        if key not in self._programs:
+            _sort(ops)
+            self._programs[key] = self._programs.setdefault(tuple(map(id, ops)), Program(tuple(ops)))
+        depends = any(isinstance(reads[at][0], Send | Receive) for at in unseen)
+        return Result(Trace(self._programs[key], named, depends))
 
     def _node(self, message: bytes, at: int, rank: int) -> _Read:
         read = self._read.get(message)
@@ -183,7 +154,7 @@ class Decoder:
         parts = _Node(node)
         self._check_attributes(parts)
         op, group = self._op(parts, rank)
-        read = _Read(self._ops.setdefault(op, op), group)
+        read = self._ops.setdefault(op, op), group
         if not isinstance(op, Send | Receive):  # those say something else on every rank, and are seldom seen twice
             self._read[message] = read
         return read
@@ -199,7 +170,7 @@ class Decoder:
                 raise node.refused(f"has an attribute `{name[:60]}`, which ASTRA-sim does not read", f"write `{meant}`")
         self._forms.add(form)
 
-    def _op(self, node: _Node, rank: int) -> tuple[Op, int]:
+    def _op(self, node: _Node, rank: int) -> _Read:
         kind = _TYPES.get(node.message.type)
         if kind is None:
             words = _OTHER_TYPES.get(node.message.type, f"{node.message.type}, which is no type")
@@ -217,10 +188,9 @@ class Decoder:
             return self._compute(node, common), 0
         if kind is Collective:
             return self._collective(node, common)
-        if kind is Send or kind is Receive:
+        if kind in (Send, Receive):
             return self._message(node, kind, common, rank), 0
-        memory: type[Load | Store] = Load if kind is Load else Store
-        return memory(bytes=node.integer("tensor_size"), **common), 0
+        return kind(bytes=node.integer("tensor_size"), **common), 0
 
     def _compute(self, node: _Node, common: dict[str, Any]) -> Compute:
         # Only the roofline looks at these, and then it must find them.
@@ -235,7 +205,7 @@ class Decoder:
             **common,
         )
 
-    def _message(self, node: _Node, kind: type[Op], common: dict[str, Any], rank: int) -> Op:
+    def _message(self, node: _Node, kind: Any, common: dict[str, Any], rank: int) -> Send | Receive:
         mine, other = ("comm_src", "comm_dst") if kind is Send else ("comm_dst", "comm_src")
         if node.integer(mine, rank) != rank:
             raise node.refused(f"has `{mine}` {node.integer(mine)} in the trace of rank {rank}")
@@ -244,27 +214,20 @@ class Decoder:
             raise node.refused(f"has `{other}` {peer}: there are {self._ranks.size} NPUs")
         named = None if self.names is None else self.names.peer(rank, peer)
         axis, offset = named or ("rank", self._ranks.offset(peer - rank))
-        message: type[Send | Receive] = Send if kind is Send else Receive
-        return message(
-            axis=axis, offset=offset, bytes=node.integer("comm_size"), tag=node.integer("comm_tag") % 2**32, **common
-        )
+        tag = node.integer("comm_tag") % 2**32
+        message: Send | Receive = kind(axis=axis, offset=offset, bytes=node.integer("comm_size"), tag=tag, **common)
+        return message
 
-    def _collective(self, node: _Node, common: dict[str, Any]) -> tuple[Collective, int]:
+    def _collective(self, node: _Node, common: dict[str, Any]) -> _Read:
         number = node.integer("comm_type")
         if number not in _KINDS:
             raise node.refused(f"has `comm_type` {number}, which is no collective")
-        group, group_id = self._group(node)
-        collective = Collective(
-            kind=_KINDS[number],
-            bytes=node.integer("comm_size"),
-            group=group,
-            duration=node.message.duration_micros,
-            **common,
-        )
-        return collective, group_id
+        group, identity = self._group(node)
+        size, duration = node.integer("comm_size"), node.message.duration_micros
+        return Collective(kind=_KINDS[number], bytes=size, group=group, duration=duration, **common), identity
 
     def _group(self, node: _Node) -> tuple[Group, int]:
-        name = node.text("pg_name", "")
+        name = str(node.value("pg_name", ("string_val",), "a text") or "")
         if name in ("", "0"):
             return self._dimensions(node), 0
         if not (name.isascii() and name.isdecimal() and name[0] != "0" and len(name) < 10):
@@ -293,9 +256,7 @@ class Decoder:
         if len(involved) < total:
             raise node.refused(f"says of {len(involved)} of {total} dimensions whether they are involved")
         recovered = None if self.names is None else self.names.whole(involved)
-        return recovered or AxisGroup(
-            tuple(f"dim{at}" for at, takes_part in enumerate(involved) if takes_part), dimensions=involved
-        )
+        return recovered or by_dimensions(involved)
 
 
 class _Node:
@@ -315,30 +276,26 @@ class _Node:
         """An AS707 that says what is wrong with this node, to be raised."""
         return Diagnosed(diagnostic("AS707", f"{self.shown} {what}", hints=hints))
 
-    def integer(self, name: str, missing: int | None = None) -> int:
-        """An attribute that must be an integer of any kind; without `missing` it must be there."""
+    def value(self, name: str, forms: Collection[str], noun: str) -> Any:
+        """An attribute that must have one of these forms, None where it is not there."""
         found = self.attributes.get(name)
         if found is None:
+            return None
+        form = found.WhichOneof("value")
+        if form not in forms:
+            raise self.refused(f"has `{name}` as `{form}`, not as {noun}")
+        return getattr(found, form)
+
+    def integer(self, name: str, missing: int | None = None) -> int:
+        """An attribute that must be an integer of any kind; without `missing` it must be there."""
+        value = self.value(name, _INTEGERS, "an integer")
+        if value is None:
             if missing is None:
                 raise self.refused(f"lacks `{name}`")
             return missing
-        form = found.WhichOneof("value")
-        if form not in _INTEGERS:
-            raise self.refused(f"has `{name}` as `{form}`, not as an integer")
-        value = int(getattr(found, form))
         if value < 0:
-            raise self.refused(f"has `{name}` {value}")
-        return value
-
-    def text(self, name: str, missing: str) -> str:
-        """An attribute that must be a text."""
-        found = self.attributes.get(name)
-        if found is None:
-            return missing
-        form = found.WhichOneof("value")
-        if form != "string_val":
-            raise self.refused(f"has `{name}` as `{form}`, not as a text")
-        return str(found.string_val)
+            raise self.refused(f"has `{name}` {int(value)}")
+        return int(value)
 
 
 def _check_metadata(message: bytes) -> None:

@@ -6,6 +6,7 @@ Strict: what the simulator refuses, crashes on, or reads as something else is a 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,9 @@ from astrac.job import Dimension, ListedGroup, Machine, MemoryType, RemoteMemory
 from astrac.positioned import child
 from astrac.simulators.algorithms import whole_2
 from astrac.simulators.astra_sim_2 import keys
-from astrac.simulators.astra_sim_2.read import nearest
+from astrac.simulators.blocks import names_2
 from astrac.simulators.table import rivals
+from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +38,21 @@ UNMODELLED: dict[str, object] = {
     **dict.fromkeys(CUSTOM_KEYS),
 }
 """Keys of system.json that change what happens in ways that a Machine cannot say, and the value that does not."""
+
+
+_FORMS: dict[str, str] = {
+    "torus": "a torus is a `Ring` a dimension, `topology: [ Ring, Ring ]`: nothing is lost",
+    "cube|dgx|hybrid": (
+        "one block a dimension: `[ FullyConnected, Ring ]` is nearest, and loses links that run across dimensions"
+    ),
+    "mesh|grid|line|chain": (
+        "a `Ring` a dimension is nearest: it has the link that closes each line, which a mesh has not"
+    ),
+    "tree|clos|leaf|spine|dragonfly|bus|crossbar|star": (
+        "a `Switch` a level is nearest: it has no oversubscription and no contention unless its bandwidth is lowered"
+    ),
+}
+"""Words for networks that no product of building blocks can say: the nearest form that exists, and what it loses."""
 
 
 def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
@@ -72,31 +89,38 @@ def _hinted(found: Diagnostic, tree: Tree) -> Diagnostic:
     words = tree.value.get("topology") if isinstance(tree.value, dict) else None
     for at, word in enumerate(words if isinstance(words, list) else ()):
         if isinstance(word, str) and found.labels[0].span == tree.at(f"/topology/{at}"):
-            return replace(found, hints=nearest.hints(word))
+            return replace(found, hints=_nearest(word))
     return found
+
+
+def _nearest(word: str) -> tuple[str, ...]:
+    """What to write in place of a word that is no building block."""
+    plain = re.sub(r"[^a-z]", "", word.lower())
+    for block in names_2():
+        if block.lower() == plain:
+            return (f"did you mean `{block}`?",)
+    for pattern, hint in _FORMS.items():
+        if re.search(pattern, plain):
+            return (hint, "the ns-3 backend takes any links")
+    return did_you_mean(word, names_2())
 
 
 def _uneven(tree: Tree) -> list[Diagnostic]:
     """Lists that are not as long as the first."""
-    topology = tree.value["topology"]
+    count = len(tree.value["topology"])
+    note = Label(tree.at("/topology"), "the dimensions")
     return [
-        diagnostic(
-            "AS702",
-            f"`{key}` has {_entries(tree.value[key])} for {_dimensions(len(topology))}",
-            tree.at(f"/{key}"),
-            Label(tree.at("/topology"), "the dimensions"),
-        )
+        diagnostic("AS702", _entries(key, tree, count), tree.at(f"/{key}"), note)
         for key in ("npus_count", "bandwidth", "latency")
-        if len(tree.value[key]) != len(topology)
+        if len(tree.value[key]) != count
     ]
 
 
-def _entries(values: list[Any]) -> str:
-    return "1 entry" if len(values) == 1 else f"{len(values)} entries"
-
-
-def _dimensions(count: int) -> str:
-    return "1 dimension" if count == 1 else f"{count} dimensions"
+def _entries(key: str, tree: Tree, dimensions: int) -> str:
+    """How many entries a list has, and should have."""
+    count = len(tree.value[key])
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    return f"`{key}` has {entries} for {dimensions} dimension{'' if dimensions == 1 else 's'}"
 
 
 def read_machine(
@@ -110,21 +134,18 @@ def read_machine(
     findings = conform.findings(system, "system")
     if findings or dimensions is None:
         return Result(None, (*findings, *([] if findings else _mixed(system))))
-    unfit = [*_mixed(system)] or _short_lists(system, len(dimensions))
     fields: dict[str, Any] = {
         attribute: system.value[key] for key, attribute in keys.SYSTEM_KEYS.items() if key in system.value
     }
-    for attribute in ("local_mem_bandwidth", "peak_performance"):
-        if attribute in fields:
-            fields[attribute] = float(fields[attribute])
+    for attribute in {"local_mem_bandwidth", "peak_performance"} & fields.keys():
+        fields[attribute] = float(fields[attribute])
     for attribute in ("roofline", "replay_only"):
-        fields[attribute] = fields.get(attribute, 0) == 1
+        fields[attribute] = fields.get(attribute) == 1
     fields.setdefault("endpoint_delay", None)
-    algorithms = {
-        kind: tuple(system.value[key]) for kind, key in keys.IMPLEMENTATION_KEYS.items() if key in system.value
-    }
+    lists = {kind: system.value[key] for kind, key in keys.IMPLEMENTATION_KEYS.items() if key in system.value}
+    algorithms = {kind: tuple(words) for kind, words in lists.items()}
     machine = Machine(dimensions, algorithms, memory=remote or RemoteMemory(), queues=queues, **fields)
-    return Result(machine, tuple(unfit))
+    return Result(machine, tuple(_mixed(system)) or _short_lists(system, len(dimensions)))
 
 
 def _mixed(system: Tree) -> Iterator[Diagnostic]:
@@ -138,20 +159,20 @@ def _mixed(system: Tree) -> Iterator[Diagnostic]:
                 break
 
 
-def _short_lists(system: Tree, dimensions: int) -> list[Diagnostic]:
+def _short_lists(system: Tree, dimensions: int) -> tuple[Diagnostic, ...]:
     """Algorithm lists without a word for each dimension, unless one logical ring runs over all."""
-    return [
+    lists = {key: system.value[key] for key in keys.IMPLEMENTATION_KEYS.values() if key in system.value}
+    hint = "dimensions without a word would take no part"
+    return tuple(
         diagnostic(
             "AS702",
-            f"`{key}` has {_entries(system.value[key])} for {_dimensions(dimensions)}",
+            _entries(key, system, dimensions),
             system.at(f"/{key}"),
-            hints=("dimensions without a word would take no part",) if len(system.value[key]) < dimensions else (),
+            hints=(hint,) if len(words) < dimensions else (),
         )
-        for key in keys.IMPLEMENTATION_KEYS.values()
-        if key in system.value
-        and len(system.value[key]) != dimensions
-        and not (len(system.value[key]) == 1 and whole_2(system.value[key][0]))
-    ]
+        for key, words in lists.items()
+        if len(words) != dimensions and not (len(words) == 1 and whole_2(words[0]))
+    )
 
 
 def unmodelled(system: Tree) -> dict[str, Diagnostic]:
@@ -170,12 +191,13 @@ def read_memory(tree: Tree) -> Result[RemoteMemory]:
     findings = conform.findings(tree, "memory")
     if findings:
         return Result(None, tuple(findings))
-    values = {attribute: tree.value[key] for key, attribute in keys.MEMORY_KEYS.items() if key in tree.value}
-    kind = MemoryType(values.pop("type"))
-    wanted = keys.memory_attributes(kind)
-    return Result(
-        RemoteMemory(kind, **{attribute: value for attribute, value in values.items() if attribute in wanted})
-    )
+    wanted = keys.memory_attributes(MemoryType(tree.value["memory-type"]))
+    values = {
+        attribute: tree.value[key]
+        for key, attribute in keys.MEMORY_KEYS.items()
+        if key in tree.value and attribute in wanted
+    }
+    return Result(RemoteMemory(**values | {"type": MemoryType(values["type"])}))
 
 
 def read_groups(tree: Tree, npus: int) -> Result[dict[int, ListedGroup]]:

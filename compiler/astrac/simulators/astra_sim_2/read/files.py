@@ -12,7 +12,7 @@ from astrac import conform
 from astrac.bundle import read_manifest
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.simulators.astra_sim_2 import keys
-from astrac.simulators.astra_sim_2.names import Names, recall
+from astrac.simulators.astra_sim_2.groups import Names, recall
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -71,21 +71,19 @@ def of_options(
     Raises:
         Diagnosed: AS708 for an option that is missing or unknown: ASTRA-sim ignores a misspelt one.
     """
-    given = dict(_pairs(arguments))
     values: dict[str, Any] = {}
-    for option, text in given.items():
-        row = _OPTIONS.get(option)
-        if row is None:
+    for option, text in dict(_pairs(arguments)).items():
+        if option not in _OPTIONS:
             hints = did_you_mean(option, _OPTIONS)
             raise Diagnosed(diagnostic("AS708", f"`{option}` is no option of ASTRA-sim, which ignores it", hints=hints))
-        name, convert = row
+        name, convert = _OPTIONS[option]
         try:
             values[name] = convert(text)
         except ValueError:
             raise Diagnosed(diagnostic("AS708", f"`{option}` cannot be `{text}`")) from None
-    for option, (name, _) in _OPTIONS.items():
-        if name in ("network", "system", "workload") and name not in values:
-            raise Diagnosed(diagnostic("AS708", f"`{option}` is missing"))
+    for name in ("network", "system", "workload"):
+        if name not in values:
+            raise Diagnosed(diagnostic("AS708", f"`{keys.OPTIONS[name]}` is missing"))
     values.pop("", None)
     paths = {name: folder / value for name, value in values.items() if isinstance(value, Path)}
     return Files(**(values | paths), inside=inside, manifest=manifest or {})

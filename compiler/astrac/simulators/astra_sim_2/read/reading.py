@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
 from astrac.simulators.astra_sim_2.kinds import KINDS
-from astrac.simulators.astra_sim_2.read import load
-from astrac.simulators.astra_sim_2.read.assemble import assemble, assemble_named
-from astrac.simulators.astra_sim_2.read.documents import (
-    read_groups,
-    read_machine,
-    read_memory,
-    read_network,
-    unmodelled,
-)
+from astrac.simulators.astra_sim_2.read import documents
 from astrac.simulators.astra_sim_2.read.files import of_options, of_set
+from astrac.simulators.astra_sim_2.read.traces import assemble, assemble_named, read_traces
 from astrac.simulators.trees import json_tree, yaml_tree
 
 if TYPE_CHECKING:
@@ -39,7 +32,7 @@ class Reading:
     Attributes:
         files: by their roles.
         trees: role -> the document, where it is one.
-        machine, groups, job: as far as errors allow them; the Job of a bundle with `unmodelled` parts is one without.
+        machine, job: as far as errors allow them; the Job of a bundle with `unmodelled` parts is one without.
         diagnostics: errors in the files.
         remarks: advice about nodes of the traces.
         unmodelled: AS715 by key or option, what ASTRA-sim would do and the Job does not say.
@@ -48,7 +41,6 @@ class Reading:
     files: Files
     trees: Mapping[str, Tree]
     machine: Machine | None
-    groups: Mapping[int, ListedGroup] | None
     job: Job | None
     diagnostics: tuple[Diagnostic, ...]
     remarks: tuple[Diagnostic, ...]
@@ -88,20 +80,9 @@ def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Re
         dimensions: of the network, where another backend's file says them; that file is not read then.
     """
     reader = _Reader(files)
-    machine, groups = reader.machine(dimensions), None
-    if machine is not None:
-        groups = reader.groups(machine)
-    job = None if machine is None or groups is None else reader.job(machine, groups)
-    return Reading(
-        files,
-        reader.trees,
-        machine,
-        groups,
-        job,
-        tuple(reader.found),
-        tuple(reader.remarks),
-        reader.unmodelled,
-    )
+    machine = reader.machine(dimensions)
+    job = None if machine is None else reader.job(machine)
+    return Reading(files, reader.trees, machine, job, tuple(reader.found), tuple(reader.remarks), reader.unmodelled)
 
 
 @dataclass
@@ -120,40 +101,42 @@ class _Reader:
         system = self._tree("system", json_tree)
         memory = self._tree("memory", json_tree)
         if network is not None:
-            dimensions = self._take(read_network(network))
+            dimensions = self._take(documents.read_network(network))
         if system is not None:
-            self.unmodelled |= unmodelled(system)
+            self.unmodelled |= documents.unmodelled(system)
         if self.files.rendezvous:
             option = "--rendezvous-protocol"
             self.unmodelled[option] = diagnostic("AS715", f"`{option}` is not modelled")
-        remote = None if memory is None else self._take(read_memory(memory))
+        remote = None if memory is None else self._take(documents.read_memory(memory))
         broken = bool(self.found)
-        machine = None if system is None else self._take(read_machine(dimensions, system, remote, self.files.queues))
-        if machine is None or broken:
+        if system is None:
             return None
-        delay = machine.endpoint_delay
-        return replace(machine, endpoint_delay=None if delay is None else int(delay * self.files.injection_scale))
+        machine = self._take(documents.read_machine(dimensions, system, remote, self.files.queues))
+        if machine is None or broken or machine.endpoint_delay is None:
+            return None if broken else machine
+        return replace(machine, endpoint_delay=int(machine.endpoint_delay * self.files.injection_scale))
 
-    def groups(self, machine: Machine) -> dict[int, ListedGroup] | None:
-        """From the group file; no file is no groups."""
-        if self.files.groups is None:
-            return {}
-        tree = self._tree("groups", json_tree)
-        return None if tree is None else self._take(read_groups(tree, machine.npus))
+    def job(self, machine: Machine) -> Job | None:
+        """From the group file, where there is one, and the traces.
 
-    def job(self, machine: Machine, groups: dict[int, ListedGroup]) -> Job | None:
-        """From the traces: by our names where a manifest has them and nobody has edited a trace since."""
+        It has our names where a manifest says them and nobody has edited a trace since.
+        """
+        groups: dict[int, ListedGroup] | None = {}
+        if self.files.groups is not None:
+            tree = self._tree("groups", json_tree)
+            groups = None if tree is None else self._take(documents.read_groups(tree, machine.npus))
+        if groups is None:
+            return None
         names = self.files.names(machine)
         if names is not None:
-            traces = load.traces(self.files, machine, groups, names)
-            programs = traces.result.value
-            job = None if programs is None else assemble_named(names, programs)
+            result, remarks = read_traces(self.files, machine, groups, names)
+            job = None if result.value is None else assemble_named(names, result.value)
             if job is not None:
-                self.remarks += traces.remarks
+                self.remarks += remarks
                 return job
-        traces = load.traces(self.files, machine, groups, None)
-        self.remarks += traces.remarks
-        programs = self._take(traces.result)
+        result, remarks = read_traces(self.files, machine, groups, None)
+        self.remarks += remarks
+        programs = self._take(result)
         return None if programs is None else assemble(self.files.workload.name, machine, programs)
 
     def _tree(self, role: str, parse: Callable[[Source], Tree]) -> Tree | None:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from astrac import varint
 from astrac.bundle import Artifact
-from astrac.job import AxisGroup, Collective, Receive, Send
+from astrac.job import Collective, Receive, Send
 from astrac.simulators.astra_sim_2 import chakra, groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from astrac.job import Group, Job, Op, Program
+    from astrac.job import Group, Job, Program
 
 
 class _Peer(NamedTuple):
@@ -63,9 +63,9 @@ class _Template:
         pieces[-1] = self.tail
         return pieces
 
-    def size(self, values: _Values) -> int:
-        """How many bytes the trace has, without making it."""
-        return sum(map(len, self.pieces(values)))
+    def contents(self, values: _Values) -> Iterator[bytes]:
+        """Makes the bytes of the trace when it is asked: only one is in memory at a time."""
+        yield b"".join(self.pieces(values))
 
     def _lengths_for(self, sizes: tuple[int, ...]) -> list[bytes]:
         """The length that leads each Node, when the holes' values have these sizes; there are few different sizes."""
@@ -94,14 +94,9 @@ def artifacts(job: Job, numbering: groups.Numbering, path: str) -> Iterator[Arti
         yield Artifact(
             path=path,
             ranks=tuple(sorted(ranks)),
-            size=templates[program].size(values),
-            contents=partial(_contents, templates[program], values),
+            size=sum(map(len, templates[program].pieces(values))),
+            contents=partial(templates[program].contents, values),
         )
-
-
-def _contents(template: _Template, values: _Values) -> Iterator[bytes]:
-    """Makes the bytes of one trace when it is asked: only one is in memory at a time."""
-    yield b"".join(template.pieces(values))
 
 
 def _encode(program: Program, dimensions: int) -> _Template:
@@ -111,10 +106,16 @@ def _encode(program: Program, dimensions: int) -> _Template:
     filled: list[int] = []
     holes: dict[_Hole, int] = {}
     for op in program.ops:
-        node = chakra.node(op)
-        if isinstance(op, Collective):
-            node += chakra.involved(_involved(op.group, dimensions))
-        hole = _hole(op)
+        hole: _Hole | None = None
+        involved = None
+        if isinstance(op, Send | Receive):
+            hole = _Peer(op.axis, op.offset, isinstance(op, Send))
+        elif isinstance(op, Collective):
+            involved = op.group.dimensions
+            if involved is None:
+                # Beside a `pg_name`, which then decides alone; never left out, since four would be assumed.
+                hole, involved = op.group, (True,) * dimensions
+        node = chakra.node(op, involved)
         if hole is None:
             finished += chakra.framed(node)
             continue
@@ -123,24 +124,6 @@ def _encode(program: Program, dimensions: int) -> _Template:
         filled.append(holes.setdefault(hole, len(holes)))
         finished.clear()
     return _Template(tuple(before), tuple(nodes), tuple(filled), bytes(finished), tuple(holes))
-
-
-def _involved(group: Group, dimensions: int) -> tuple[bool, ...]:
-    """All of them beside a `pg_name`, which then decides alone; never left out, since four would be assumed."""
-    named = group.dimensions if isinstance(group, AxisGroup) else None
-    return (True,) * dimensions if named is None else named
-
-
-def _hole(op: Op) -> _Hole | None:
-    match op:
-        case Send() | Receive():
-            return _Peer(op.axis, op.offset, isinstance(op, Send))
-        case Collective(group=AxisGroup(dimensions=tuple())):
-            return None
-        case Collective():
-            return op.group
-        case _:
-            return None
 
 
 def _fill(hole: _Hole, rank: int, job: Job, numbering: groups.Numbering) -> bytes:
