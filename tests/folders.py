@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from astrac.api.sets import best_set
+from astrac.api.guarding import best_set
 from astrac.diagnostics import Diagnosed, Result, has_errors
 from astrac.simulators.astra_sim_2.read import reading
 from astrac.simulators.protocol import Ability

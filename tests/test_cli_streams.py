@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from astrac import cli
-from astrac.api import references
+from astrac import cli, reference
 from astrac.cli import shared, specs
 from astrac.diagnostics import diagnostic
 from astrac.source import Source
@@ -153,13 +152,13 @@ def test_a_folder_without_specs(run, tmp_path):
 
 def test_docs_says_what_is_stale_and_writes_it(run, monkeypatch):
     written = []
-    monkeypatch.setattr(references, "stale_references", lambda: ("a.md",))
-    monkeypatch.setattr(references, "write_references", lambda: written.append("a.md"))
+    monkeypatch.setattr(reference, "stale_references", lambda: ("a.md",))
+    monkeypatch.setattr(reference, "write_references", lambda: written.append("a.md"))
     assert run("docs", "--check")[:2] == (1, "a.md is not what the schemas say: run `astrac docs`\n")
     assert written == []
     assert run("docs")[:2] == (0, "a.md is written anew\n")
     assert written == ["a.md"]
-    monkeypatch.setattr(references, "stale_references", tuple)
+    monkeypatch.setattr(reference, "stale_references", tuple)
     assert run("docs", "--check")[:2] == (0, "")
 
 

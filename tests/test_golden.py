@@ -11,11 +11,11 @@ import pytest
 
 from astrac.api.checking import Options
 from astrac.api.compiling import compile_data
-from astrac.api.estimating import Estimated
-from astrac.api.showing import estimates_csv, plan_text
+from astrac.api.estimating import Estimated, as_csv
 from astrac.bundle import json_text
 from astrac.language.document import to_json
 from astrac.simulators.astra_sim_2.transcript import to_text
+from astrac.training.plan import Communicate, Computation, Remote, Transfer
 
 ROOT = Path(__file__).parents[1]
 SPECS = sorted((ROOT / "specs").glob("*.astra"))
@@ -35,7 +35,7 @@ def content(artifact):
 def stages(variant):
     """File name -> text of everything that a person would read."""
     texts = {
-        "elaborated.json": to_json(variant.planned.document.tree) + "\n",
+        "elaborated.json": to_json(variant.document.tree) + "\n",
         "plan.txt": plan_text(replace(variant.plan, programs=ends(variant.plan.programs))),
         "estimate.json": json_text(variant.estimate.as_json()),
     }
@@ -50,6 +50,37 @@ def stages(variant):
                 "\n".join(to_text(content(artifact))) + "\n"
             )
     return texts
+
+
+def plan_text(plan):
+    """The steps of every program, a line each: id, what, why, and what it waits for."""
+    lines = [f"axes: {', '.join(f'{axis.name} {axis.size} (stride {axis.stride})' for axis in plan.axes)}"]
+    for program in plan.programs:
+        lines += ["", f"{program.name}:"]
+        lines += [step_text(step) for step in program.steps]
+    return "\n".join(lines) + "\n"
+
+
+def step_text(step):
+    waits = f"needs {' '.join(map(str, step.needs))}" if step.needs else ""
+    if step.after:
+        waits += f"{', ' if waits else ''}after {' '.join(map(str, step.after))}"
+    batch = "" if step.micro_batch is None else f" m{step.micro_batch}"
+    where = f"{step.layer}, {step.phase.value}{batch}" + (f" i{step.iteration}" if step.iteration else "")
+    return f"{step.id:5} {action_text(step):<60} {where:<48} {waits}".rstrip()
+
+
+def action_text(step):
+    match step.action:
+        case Computation(flops, moved, time):
+            return f"compute {time:,} ns, {flops:,} FLOP, {moved:,} B"
+        case Communicate(kind, size, axes, only):
+            some = f" of {list(only)}" if only else ""
+            return f"{kind.name.lower()} {size:,} B over {' x '.join(axes)}{some}"
+        case Transfer(axis, offset, size, tag, send):
+            return f"{'send' if send else 'receive'} {size:,} B, {axis} {offset:+}, tag {tag}"
+        case Remote(size, store):
+            return f"{'store' if store else 'load'} {size:,} B"
 
 
 def ends(programs):
@@ -74,8 +105,8 @@ def test_stages(path, golden):
     variants = compiled(path, smoke)
     texts = stages(variants[0])
     if len(variants) > 1:
-        entries = [Estimated(each.name, each.planned.document.point, each.estimate, ()) for each in variants]
-        texts["estimates.csv"] = estimates_csv(entries)
+        entries = [Estimated(each.name, each.document.point, each.estimate, ()) for each in variants]
+        texts["estimates.csv"] = as_csv(entries)
     if max(len(program.ops) for program in variants[0].job.programs) > NODES:
         texts = {name: text for name, text in texts.items() if name != "plan.txt" and not name.endswith(".et.txt")}
         texts["digests.txt"] = digests(variants[0])

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from astrac import resources
-from astrac.api.references import generated
 from astrac.codes import CODES
 from astrac.diagnostics import diagnostic
 from astrac.language.parse.lalr import scan
+from astrac.reference import generated
 from astrac.render import render
 from astrac.source import Source
 from language import SPEC, findings

@@ -34,7 +34,7 @@ def points():
         profile = "smoke" if b"profile smoke" in data else None
         for result in compile_data(str(path), data, Options(profile=profile)):
             assert result.value is not None, result.diagnostics
-            if result.value.planned.job.machine.npus <= LARGEST:
+            if result.value.job.machine.npus <= LARGEST:
                 yield pytest.param(result.value, id=f"{path.stem}-{result.value.name}".rstrip("-"))
 
 

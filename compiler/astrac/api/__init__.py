@@ -4,5 +4,5 @@
            -> layers -> lower -> schedule -> verify -> estimate -> emit
 
 Errors are collected inside a pass; between passes the chain stops when there are any. `checking` is the first line,
-`compiling` the second; `showing` says what came out.
+`compiling` the second; `estimating` says how long it takes.
 """

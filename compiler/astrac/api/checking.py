@@ -22,9 +22,10 @@ from astrac.source import Source
 from astrac.training.rules import rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from astrac.language.document import Document
+    from astrac.source import Span
     from astrac.spec import Spec
 
 T = TypeVar("T")
@@ -79,10 +80,10 @@ class Chain:
 
     def take(self, result: Result[T]) -> T:
         """The value of a pass; what it found is kept. Raises Stop when that is an error."""
-        self.found += result.diagnostics
-        if result.value is None or has_errors(result.diagnostics):
+        value = self.keep(result)
+        if has_errors(result.diagnostics):
             raise Stop
-        return result.value
+        return value
 
     def keep(self, result: Result[T]) -> T:
         """The value of a pass whatever was found. Raises Stop only when there is none."""
@@ -93,10 +94,12 @@ class Chain:
 
     def note(self, findings: Iterable[Diagnostic]) -> None:
         """Findings without a value; raises Stop when there is an error among them."""
-        findings = tuple(findings)
-        self.found += findings
-        if has_errors(findings):
-            raise Stop
+        self.take(Result((), tuple(findings)))
+
+    def refused(self, code: str, message: str, span: Span, *, hints: Iterable[str] = ()) -> Stop:
+        """What to raise after an error, which is kept."""
+        self.found.append(diagnostic(code, message, span, hints=hints))
+        return Stop()
 
 
 # -- text to Spec
@@ -144,20 +147,14 @@ class Inputs:
         }
 
 
-def _settings(texts: Sequence[str]) -> Result[tuple[syntax.Attribute, ...]]:
-    """What `--set path=value` says, as attributes; the value is read as in a spec."""
-    found: list[syntax.Attribute] = []
-    for text in texts:
-        key, equals, value = text.partition("=")
-        parsed = parse("--set", f"{key.strip()}: {value}".encode(errors="surrogateescape")) if equals else None
-        items = () if parsed is None or parsed.value is None else parsed.value.items
-        if parsed is not None and has_errors(parsed.diagnostics):
-            return Result(None, parsed.diagnostics)
-        if len(items) != 1 or not isinstance(items[0], syntax.Attribute):
-            place = Source("--set", text).span(0, len(text))
-            return Result(None, (diagnostic("AS232", "`--set` takes `path=value`", place),))
-        found.append(items[0])
-    return Result(tuple(found))
+def _setting(text: str, chain: Chain) -> syntax.Attribute:
+    """What `--set path=value` says, as an attribute; the value is read as in a spec."""
+    key, equals, value = text.partition("=")
+    if equals:
+        items = chain.take(parse("--set", f"{key.strip()}: {value}".encode(errors="surrogateescape"))).items
+        if len(items) == 1 and isinstance(items[0], syntax.Attribute):
+            return items[0]
+    raise chain.refused("AS232", "`--set` takes `path=value`", Source("--set", text).span(0, len(text)))
 
 
 def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = None) -> Result[tuple[Document, ...]]:
@@ -166,11 +163,15 @@ def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = N
     try:
         # Errors do not end the chain here as long as there is something to go on with: one run shows all of them.
         file = chain.keep(parse(name, data))
-        settings = chain.take(_settings(options.settings))
+        settings = [_setting(text, chain) for text in options.settings]
         closed = chain.keep(resolve(file, inputs.load, options.profile, settings))
         documents = [_document(variant, chain) for variant in closed if options.point in (None, variant.name)]
         if not documents:
-            chain.note((_no_point(file.source, options.point, [variant.name for variant in closed]),))
+            known = ", ".join(variant.name for variant in closed)
+            hint = f"there are: {known}" if known else "the spec sweeps nothing"
+            raise chain.refused(
+                "AS230", f"the sweep has no point `{options.point}`", file.source.whole(), hints=(hint,)
+            )
     except Stop:
         return Result(None, tuple(chain.found))
     return Result(tuple(document for document in documents if not document.excluded), tuple(chain.found))
@@ -182,11 +183,6 @@ def _document(variant: syntax.Variant, chain: Chain) -> Document:
     chain.found += elaborated.diagnostics
     chain.found += validate(elaborated.value).diagnostics
     return elaborated.value
-
-
-def _no_point(source: Source, point: str | None, known: Sequence[str]) -> Diagnostic:
-    hints = (f"there are: {', '.join(known)}",) if any(known) else ("the spec sweeps nothing",)
-    return diagnostic("AS230", f"the sweep has no point `{point}`", source.whole(), hints=hints)
 
 
 DEFAULTS = Options()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from astrac.api.checking import DEFAULTS, Chain, Checked, Inputs, Options, Stop, check, read
-from astrac.api.modelling import model_of
+from astrac.api.modelling import model_of, spec_of
 from astrac.bundle import write as write_bundle
 from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
 from astrac.emit import emit
@@ -21,13 +22,13 @@ from astrac.training.compute.profile import PHASES, missing_times, read_times
 from astrac.training.lower import lower
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from astrac.bundle import Bundle
     from astrac.estimate import Estimate
     from astrac.language.document import Document
     from astrac.models.model import Model
-    from astrac.simulators.protocol import Failure, Simulator
+    from astrac.simulators.protocol import Failure, SimulationResult, Simulator
     from astrac.spec import Spec
     from astrac.training.compute import Cost
     from astrac.training.plan import Plan
@@ -59,60 +60,32 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class Compiled(Planned):
     """One variant of a spec, compiled.
 
     Attributes:
-        planned: what it was made from.
         jobs: by the name of the simulator that runs each; one that cannot say the spec has none.
         bundle: the files, not yet written.
     """
 
-    planned: Planned
     jobs: Mapping[str, Any]
     bundle: Bundle
-
-    @property
-    def name(self) -> str:
-        """The name of the sweep's point; empty where nothing is swept."""
-        return self.planned.name
-
-    @property
-    def plan(self) -> Plan:
-        """What every rank does."""
-        return self.planned.plan
-
-    @property
-    def job(self) -> Any:
-        """What the first simulator of the table runs."""
-        return self.planned.job
-
-    @property
-    def estimate(self) -> Estimate:
-        """What the run will take."""
-        return self.planned.estimate
-
-
-def plan_points(
-    name: str, data: bytes, options: Options = DEFAULTS
-) -> tuple[tuple[Document | None, Result[Planned]], ...]:
-    """As `plan_data`, each with the document of its point; None for errors before there was one."""
-    return _points(name, data, options, _planned)
 
 
 def plan_data(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Result[Planned], ...]:
     """Every wanted point of a spec, up to its estimate; one result each, or a single one for errors before that."""
-    return tuple(result for _, result in plan_points(name, data, options))
+    return tuple(result for _, result in points(name, data, options, planned))
 
 
 def compile_data(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Result[Compiled], ...]:
     """Every wanted point of a spec, compiled in memory; one result each, or a single one for errors before that."""
-    return tuple(result for _, result in _points(name, data, options, _compiled))
+    return tuple(result for _, result in points(name, data, options, _compiled))
 
 
-def _points(
+def points(
     name: str, data: bytes, options: Options, make: Callable[[Checked, Options, Inputs, Chain], T]
 ) -> tuple[tuple[Document | None, Result[T]], ...]:
+    """Every wanted point of a spec: its document, None for errors before there was one, and what is made of it."""
     inputs = Inputs({})
     inputs.add(name, data)
     checked = check(name, data, options, inputs)
@@ -129,22 +102,13 @@ def _point(
     inputs: Inputs,
     make: Callable[[Checked, Options, Inputs, Chain], T],
 ) -> Result[T]:
-    chain = Chain()
-    try:
+    chain, value = Chain(), None
+    with suppress(Stop):
         # An assertion that had to wait for an estimate gets one.
         chain.note(finding for finding in (*before, *checked.diagnostics) if finding.code != WAITS)
         value = make(checked, options, Inputs(dict(inputs.contents)), chain)
-        return Result(value, _placed(chain.found, checked))
-    except Stop:
-        return Result(None, _placed(chain.found, checked))
-
-
-def _placed(found: Sequence[Diagnostic], checked: Checked) -> tuple[Diagnostic, ...]:
-    """Findings with the point of the sweep that they are about."""
-    if not checked.document.name:
-        return tuple(found)
-    hint = f"at the sweep's point {checked.document.name}"
-    return tuple(replace(finding, hints=(*finding.hints, hint)) for finding in found)
+    where = (f"at the sweep's point {checked.document.name}",) if checked.document.name else ()
+    return Result(value, tuple(replace(finding, hints=(*finding.hints, *where)) for finding in chain.found))
 
 
 WAITS = "AS591"
@@ -172,11 +136,9 @@ def compile_spec(path: str | Path, options: Options = DEFAULTS) -> Result[Compil
     return results[0]
 
 
-def _planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Planned:
-    document, spec = checked.document, checked.spec
-    if spec is None:
-        chain.note((diagnostic("AS231", "the file is a library of blocks, not a spec", document.source.whole()),))
-    assert spec is not None
+def planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Planned:
+    """The plan and the estimate of one variant, with a job for the simulator whose time the estimate is."""
+    document, spec = checked.document, spec_of(checked, chain)
     model = model_of(spec, document, options, inputs, chain)
     plan = chain.take(lower(spec, model, _cost(spec, document, model, inputs, chain), document.near))
     simulator = _estimating()
@@ -196,51 +158,33 @@ def _estimating() -> Simulator:
 
 
 def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Compiled:
-    planned = _planned(checked, options, inputs, chain)
+    made = planned(checked, options, inputs, chain)
     jobs: dict[str, Any] = {}
     cycles: dict[str, int] = {}
     for simulator in simulators(Ability.BUILD):
         if options.targets and simulator.name not in options.targets:
             continue
-        job, took = planned.job, None if planned.estimate.failure is not None else planned.estimate.cycles
-        if simulator != _estimating():
-            job = _job(simulator, planned, chain, required=bool(options.targets))
-            took = _cycles(simulator, job)
-        if job is not None:
-            jobs[simulator.name] = job
-        if took is not None:
-            cycles[simulator.name] = took
+        if simulator == _estimating():
+            jobs[simulator.name] = made.job
+            result: Estimate | SimulationResult | None = made.estimate
+        else:
+            lowered = simulator.wing.lower(made.plan, made.document.near)
+            if options.targets:  # only then it matters why there is no job
+                chain.note(lowered.diagnostics)
+            if lowered.value is None or has_errors(lowered.diagnostics):
+                continue
+            jobs[simulator.name] = lowered.value
+            result = simulator.wing.simulate(lowered.value, None) if simulator.can(Ability.SIMULATE) else None
+        if result is not None and result.failure is None:
+            cycles[simulator.name] = result.cycles
     emitted = emit(
         jobs,
-        estimate=planned.estimate.as_json(),
+        estimate=made.estimate.as_json(),
         cycles=cycles,
         inputs=inputs.digests().items(),
-        spec={
-            "name": next(iter(inputs.contents)),
-            "profile": options.profile,
-            "settings": list(options.settings),
-            "point": checked.document.name,
-            "targets": list(options.targets),
-            "strict": options.strict,
-        },
+        spec={"name": next(iter(inputs.contents)), **vars(options), "point": made.name},
     )
-    return Compiled(planned, jobs, chain.take(emitted))
-
-
-def _job(simulator: Simulator, planned: Planned, chain: Chain, *, required: bool) -> Any:
-    """The job of a further simulator; why there is none matters only when it was asked for."""
-    lowered = simulator.wing.lower(planned.plan, planned.document.near)
-    if required:
-        chain.note(lowered.diagnostics)
-    return None if has_errors(lowered.diagnostics) else lowered.value
-
-
-def _cycles(simulator: Simulator, job: Any) -> int | None:
-    """What a further simulator will report, None where nobody knows."""
-    if job is None or not simulator.can(Ability.SIMULATE):
-        return None
-    result = simulator.wing.simulate(job, None)
-    return None if result.failure is not None else result.cycles
+    return Compiled(**vars(made), jobs=jobs, bundle=chain.take(emitted))
 
 
 def _cost(spec: Spec, document: Document, model: Model, inputs: Inputs, chain: Chain) -> Cost:
@@ -255,8 +199,7 @@ def _cost(spec: Spec, document: Document, model: Model, inputs: Inputs, chain: C
         source = Source(str(path), data.decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         reason = (getattr(error, "strerror", None) or "not UTF-8").lower()
-        chain.note((diagnostic("AS655", f"cannot read the times `{spec.model.times}`: {reason}", span),))
-        raise Stop from None
+        raise chain.refused("AS655", f"cannot read the times `{spec.model.times}`: {reason}", span) from None
     inputs.add(spec.model.times, data)
     times = chain.take(read_times(source, model))
     learns = spec.training is not None and spec.training.pass_ == "training"

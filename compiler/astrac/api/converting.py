@@ -7,8 +7,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from astrac.api.guarding import MAX_TEXT
-from astrac.api.sets import best_set, machine_set, sets_of
+from astrac.api.guarding import MAX_TEXT, best_set, machine_set, sets_of
 from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors
 from astrac.files import content
 from astrac.simulators.protocol import Ability

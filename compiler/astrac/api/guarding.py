@@ -1,4 +1,4 @@
-"""Checks of the simulators' own files, one by one or as the sets that run together."""
+"""The simulators' own files: which of a folder run together, and what is wrong with them, alone or together."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
 from astrac.files import content
+from astrac.simulators.protocol import FileSet
 from astrac.simulators.table import SPEC, kinds, named, reader, recognise, simulators
 from astrac.source import Source
 from astrac.survey import survey
@@ -17,8 +18,8 @@ from astrac.survey import survey
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from astrac.simulators.protocol import FileKind, Simulator
-    from astrac.survey import Entry
+    from astrac.simulators.protocol import Ability, FileKind, Simulator
+    from astrac.survey import Entry, Survey
 
 MAX_TEXT = 4 << 20
 
@@ -174,3 +175,62 @@ def _one_missing(simulator: Simulator, missing: Sequence[str], first: Mapping[st
     if texts[0].parent in (of_ranks.parent, of_ranks.parent.parent):
         lies = f"`{texts[0].name}` and traces lie here without a {rows[missing[0]].called}"
         yield diagnostic("AS708", f"{lies}: ASTRA-sim needs all three", Source(str(texts[0])).whole())
+
+
+# -- one set and nothing less
+
+
+def sets_of(folder: Path, ability: Ability) -> list[FileSet]:
+    """The sets of a folder that a simulator with this ability runs, one a simulator, in the table's order.
+
+    Raises:
+        Diagnosed: AS700 when it is no folder, AS708 when a file is not there or there are several.
+    """
+    if not folder.is_dir():
+        raise Diagnosed(diagnostic("AS700", f"`{folder}` is no folder"))
+    found = survey(folder)
+    able = [simulator.name for simulator in simulators(ability)]
+    first = {files.simulator: files for files in reversed(found.sets) if files.simulator in able}
+    if not first:
+        raise _incomplete(folder, found, ability)
+    return [first[name] for name in able if name in first]
+
+
+def best_set(folder: Path, ability: Ability) -> FileSet:
+    """The first of them."""
+    return sets_of(folder, ability)[0]
+
+
+def machine_set(folder: Path, ability: Ability) -> FileSet | None:
+    """A set that lacks nothing but the files of the ranks: a machine without work; None when there is none."""
+    rows = kinds()
+    found = survey(folder).files if folder.is_dir() else {}
+    for simulator in simulators(ability):
+        of_ranks = [kind for kind in simulator.needs if rows[kind].suffix]
+        texts = [kind for kind in simulator.needs if kind not in of_ranks]
+        if (
+            of_ranks
+            and not any(kind in found for kind in of_ranks)
+            and all(len(found.get(kind, ())) == 1 for kind in texts)
+        ):
+            kept = {kind: found[kind][0] for kind in (*texts, *simulator.takes) if len(found.get(kind, ())) == 1}
+            return FileSet(simulator.name, folder, kept)
+    return None
+
+
+def _incomplete(folder: Path, found: Survey, ability: Ability) -> Diagnosed:
+    """Why no set is complete: what the simulator lacks for which most of the files are there."""
+    rows = kinds()
+    able = simulators(ability)
+    nearest = max(able, key=lambda simulator: sum(kind in found.files for kind in simulator.reads))
+    for kind in nearest.needs:
+        if kind not in found.files:
+            hint = f"name it with `{rows[kind].option}`"
+            return Diagnosed(diagnostic("AS708", f"`{folder}` holds no {rows[kind].called}", hints=(hint,)))
+    for kind in (*nearest.needs, *nearest.takes):
+        several = found.files.get(kind, ())
+        if len(several) > 1:
+            named = ", ".join(f"`{file.relative_to(folder)}`" for file in sorted(several)[:4])
+            message = f"`{folder}` holds several files for `{rows[kind].option}`: {named}"
+            return Diagnosed(diagnostic("AS708", message, hints=("name each file with ASTRA-sim's own options",)))
+    return Diagnosed(diagnostic("AS708", f"the files in `{folder}` do not lie together"))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from astrac.api.checking import DEFAULTS, Chain, Inputs, Options, Stop, check
-from astrac.diagnostics import Result, diagnostic
+from astrac.api.checking import DEFAULTS, Chain, Checked, Inputs, Options, Stop, check
+from astrac.diagnostics import Result
 from astrac.models.model import Model
 from astrac.models.table import ElementBytes
 from astrac.models.transformer import read_transformer
@@ -29,6 +29,13 @@ class Layered:
     widths: ElementBytes | None = None
 
 
+def spec_of(checked: Checked, chain: Chain) -> Spec:
+    """The spec of a variant; Stop for a library."""
+    if checked.spec is None:
+        raise chain.refused("AS231", "the file is a library of blocks, not a spec", checked.document.source.whole())
+    return checked.spec
+
+
 def model_of(spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain) -> Model:
     """The layers of one micro-batch."""
     name = spec.model.name or "model"
@@ -41,12 +48,11 @@ def model_of(spec: Spec, document: Document, options: Options, inputs: Inputs, c
 
     span = document.near("/model/onnx")
     path = spec.model.onnx
-    bind = spec.model.bind
     model = chain.take(
         read_model(
             name,
             path if path.startswith("zoo:") else str(Path(span.source.name).parent / path),
-            bind={} if bind is None else dict(bind),
+            bind=dict(spec.model.bind or {}),
             inputs={entry.name: tuple(entry.shape) for entry in spec.model.inputs or ()},
             batch=_micro_batch(spec),
             ties=tuple((pair[0], pair[1]) for pair in spec.model.tie or ()),
@@ -89,14 +95,11 @@ def layers_of_spec(name: str, data: bytes, options: Options = DEFAULTS) -> Resul
     try:
         point = chain.take(check(name, data, options, inputs))[0]
         chain.note(point.diagnostics)
-        if point.spec is None:
-            place_ = point.document.source.whole()
-            chain.note((diagnostic("AS231", "the file is a library of blocks, not a spec", place_),))
-        assert point.spec is not None
-        model = model_of(point.spec, point.document, options, inputs, chain)
+        spec = spec_of(point, chain)
+        model = model_of(spec, point.document, options, inputs, chain)
     except Stop:
         return Result(None, tuple(chain.found))
-    return Result(Layered(model, _widths(point.spec, model)), tuple(chain.found))
+    return Result(Layered(model, _widths(spec, model)), tuple(chain.found))
 
 
 def _widths(spec: Spec, model: Model) -> ElementBytes | None:

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from astrac.cli import inputs, models, pages, specs
+from astrac.cli import inputs, pages, specs
 from astrac.cli.shared import Command, Usage
 from astrac.version import __version__
 
@@ -20,7 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-COMMANDS: dict[str, Command] = specs.COMMANDS | models.COMMANDS | inputs.COMMANDS | pages.COMMANDS
+COMMANDS: dict[str, Command] = {
+    "check": specs.check,
+    "build": specs.build,
+    "estimate": specs.estimate,
+    "fmt": specs.fmt,
+    "layers": specs.layers,
+    "fix": inputs.fix,
+    "decode": inputs.decode,
+    "encode": inputs.encode,
+    "diff": inputs.diff,
+    "import": inputs.import_,
+    "explain": pages.explain,
+    "docs": pages.docs,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,12 +95,8 @@ def _parser(chosen: str | None) -> ArgumentParser:
     parser.add_argument("--version", action="version", version=f"astrac {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, command in COMMANDS.items():
-        sub = commands.add_parser(
-            name,
-            help=command.summary,
-            description=command.summary[0].upper() + command.summary[1:] + ".",
-            epilog=f"example: {command.example}",
-        )
+        short = command.summary[:1].lower() + command.summary[1:].removesuffix(".")
+        sub = commands.add_parser(name, help=short, description=command.summary, epilog=f"example: {command.example}")
         if name == chosen:
             command.declare(sub)
     return parser

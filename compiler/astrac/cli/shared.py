@@ -5,46 +5,76 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac.api import checking
 from astrac.codes import Severity
-from astrac.diagnostics import Diagnostic, has_errors
+from astrac.diagnostics import has_errors
 from astrac.render import render
+from astrac.simulators.table import words
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from astrac.diagnostics import Diagnostic
 
 STANDARD_INPUT = "-"
 
 
+Argument = tuple[tuple[str, ...], dict[str, Any]]
+"""Names and settings as argparse takes them; `choices` may be a function, which is asked when they are needed."""
+
+
 class Command(NamedTuple):
-    """A row of COMMANDS: what it is for, an example, its arguments, and what runs it."""
+    """What a command is for, in a sentence; an example; its arguments, and what runs it."""
 
     summary: str
     example: str
-    declare: Callable[[ArgumentParser], None]
+    arguments: tuple[Argument, ...]
     run: Callable[[Namespace], int]
+
+    def declare(self, parser: ArgumentParser) -> None:
+        """Adds the arguments to a parser."""
+        for names, settings in self.arguments:
+            words = settings.get("choices")
+            parser.add_argument(*names, **settings | ({"choices": words()} if callable(words) else {}))
+
+
+def command(example: str, *arguments: Argument) -> Callable[[Callable[[Namespace], int]], Command]:
+    """Makes a command of the function that runs it, whose docstring is what it is for."""
+    return lambda run: Command(run.__doc__ or "", example, arguments, run)
+
+
+def argument(*names: str, **settings: Any) -> Argument:
+    """An argument of a command, as `ArgumentParser.add_argument` takes it."""
+    return names, settings
+
+
+def flag(name: str, meaning: str) -> Argument:
+    """An argument that is given or not."""
+    return argument(name, action="store_true", help=meaning)
+
+
+def output_format(*choices: str) -> Argument:
+    """The argument `--format`; the first choice is the default."""
+    return argument("--format", choices=choices, default=choices[0], help="of the output (default: %(default)s)")
+
+
+KIND = argument("--kind", choices=words, help="what the files are (default: what is in them tells)")
+
+VARIANT = (
+    argument("--profile", metavar="NAME", help="lay the spec's profile NAME over it"),
+    argument(
+        "--set", metavar="PATH=VALUE", action="append", default=[], help="set a value, as in training.micro_batch=2"
+    ),
+    argument("--point", metavar="NAME", help="take one point of the sweep instead of all"),
+)
+"""What chooses a variant of a spec: profile, settings, point."""
 
 
 class Usage(Exception):  # noqa: N818 - ends the run with status 2
     """Wrong use of a command, found after the arguments were parsed."""
-
-
-def declare_variant(parser: ArgumentParser) -> None:
-    """Adds what chooses a variant of a spec: profile, settings, point."""
-    parser.add_argument("--profile", metavar="NAME", help="lay the spec's profile NAME over it")
-    parser.add_argument(
-        "--set", metavar="PATH=VALUE", action="append", default=[], help="set a value, as in training.micro_batch=2"
-    )
-    parser.add_argument("--point", metavar="NAME", help="take one point of the sweep instead of all")
-
-
-def declare_format(parser: ArgumentParser, *choices: str) -> None:
-    """Adds `--format`; the first choice is the default."""
-    parser.add_argument("--format", choices=choices, default=choices[0], help="of the output (default: %(default)s)")
 
 
 def variant(options: Namespace, targets: tuple[str, ...] = ()) -> checking.Options:
@@ -93,34 +123,17 @@ def report(findings: Sequence[Diagnostic], form: str = "text", *, errors_to: str
     stream.write(f"{shown}\n" if shown and form == "text" and errors_to == "stderr" else shown)
 
 
-def specs(paths: Iterable[str]) -> Iterator[str]:
-    """The files that are meant: folders stand for all `.astra` files below them."""
-    for path in paths:
-        if path != STANDARD_INPUT and Path(path).is_dir():
-            if not (found := specs_below(path)):
-                raise Usage(f"no .astra file below {path}")
-            yield from found
-        else:
-            yield path
-
-
-def specs_below(folder: str) -> list[str]:
-    """All `.astra` files in a folder and in those below it, sorted."""
-    return sorted(str(file) for file in Path(folder).rglob("*.astra") if file.is_file())
-
-
 def told(findings: Sequence[Diagnostic], form: str, what: str) -> int:
     """Findings on the standard output and how many there are in what; the exit status."""
     report(findings, form, errors_to="stdout")
     if form == "text" and what:
-        print(("\n" if findings else "") + _verdict(findings, what))
+        once = dict.fromkeys(findings)
+        counts = {word: sum(finding.severity is Severity(word) for finding in once) for word in ("error", "warning")}
+        verdict = ", ".join(counted(count, word) for word, count in counts.items() if count) or "clean"
+        print(("\n" if findings else "") + f"{what}: {verdict}")
     return int(has_errors(findings))
 
 
-def _verdict(findings: Sequence[Diagnostic], what: str) -> str:
-    counts = [
-        f"{count} {word}{'' if count == 1 else 's'}"
-        for word in ("error", "warning")
-        if (count := sum(finding.severity is Severity(word) for finding in dict.fromkeys(findings)))
-    ]
-    return f"{what}: {', '.join(counts) if counts else 'clean'}"
+def counted(count: int, word: str) -> str:
+    """So many of something."""
+    return f"{count} {word}{'' if count == 1 else 's'}"

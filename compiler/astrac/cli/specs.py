@@ -1,70 +1,76 @@
-"""Commands on specs: check, build, estimate, fmt."""
+"""Commands on specs and their models: check, build, estimate, fmt, layers."""
 
 from __future__ import annotations
 
+import argparse
+import shlex
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.api import checking
 from astrac.cli.shared import (
+    KIND,
     STANDARD_INPUT,
-    Command,
+    VARIANT,
     Usage,
-    declare_format,
-    declare_variant,
+    argument,
+    command,
+    counted,
+    flag,
+    output_format,
     read,
     report,
     shown,
-    specs,
-    specs_below,
     told,
     variant,
 )
-from astrac.diagnostics import Diagnostic, has_errors
+from astrac.diagnostics import has_errors
 from astrac.render import FORMATS
+from astrac.simulators.table import backends, named, targets
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
+    from astrac.api.compiling import Compiled
     from astrac.api.estimating import Estimated
+    from astrac.api.modelling import Layered
+    from astrac.diagnostics import Diagnostic, Result
+
+
+def _specs_below(folder: str) -> list[str]:
+    """All `.astra` files in a folder and in those below it, sorted."""
+    return sorted(str(file) for file in Path(folder).rglob("*.astra") if file.is_file())
 
 
 # -- check
 
 
-def _declare_check(parser: ArgumentParser) -> None:
-    from astrac.simulators.table import backends, words
-
-    parser.add_argument(
+@command(
+    "astrac check specs/",
+    argument(
         "files",
         nargs="+",
         metavar="FILE",
         help="specs, ASTRA-sim's own files, traces, folders of any of them, or - for a spec on standard input",
-    )
-    parser.add_argument("--kind", choices=words(), help="what the files are (default: what is in them tells)")
-    parser.add_argument("--backend", choices=backends(), help="that ASTRA-sim's files are for")
-    parser.add_argument(
-        "--inputs", action="store_true", help="pass over files that are not ASTRA-sim's (for hooks that get all files)"
-    )
-    parser.add_argument(
-        "--bundles",
-        action="store_true",
-        help="compile the specs of bundles again and compare: FILE is a file of a bundle, or a spec",
-    )
-    declare_variant(parser)
-    declare_format(parser, *FORMATS)
-    parser.add_argument("--print", action="store_true", help="show the elaborated document, all defaults filled in")
-
-
-def _run_check(options: Namespace) -> int:
+    ),
+    KIND,
+    argument("--backend", choices=backends, help="that ASTRA-sim's files are for"),
+    flag("--inputs", "pass over files that are not ASTRA-sim's (for hooks that get all files)"),
+    flag("--bundles", "compile the specs of bundles again and compare: FILE is a file of a bundle, or a spec"),
+    *VARIANT,
+    output_format(*FORMATS),
+    flag("--print", "show the elaborated document, all defaults filled in"),
+)
+def check(options: argparse.Namespace) -> int:
+    """Check specs, libraries of blocks, and ASTRA-sim's own files or bundles; writes nothing."""
     if options.bundles:
         from astrac.api import rebuilding
 
         bundles, stale = rebuilding.stale(options.files)
-        return told(stale, options.format, f"{bundles} bundle{'' if bundles == 1 else 's'}")
+        return told(stale, options.format, counted(bundles, "bundle"))
     findings: list[Diagnostic] = []
     files = 0
     for path in options.files:
@@ -80,11 +86,10 @@ def _run_check(options: Namespace) -> int:
             findings += guarded.diagnostics
             if not guarded.files and not specs and not options.inputs:
                 raise Usage(f"no file of ours or of ASTRA-sim's below {path}")
-    what = f"{files} file{'' if files == 1 else 's'}"
-    return told(findings, options.format, "" if options.print else what)
+    return told(findings, options.format, "" if options.print else counted(files, "file"))
 
 
-def _check_spec(name: str, data: bytes, options: Namespace) -> list[Diagnostic]:
+def _check_spec(name: str, data: bytes, options: argparse.Namespace) -> list[Diagnostic]:
     """Findings of a spec under the profile that is asked for, or bare and under each of its own."""
     from astrac.language.document import to_json
 
@@ -101,12 +106,12 @@ def _check_spec(name: str, data: bytes, options: Namespace) -> list[Diagnostic]:
     return findings
 
 
-def _sorted_out(path: str, options: Namespace) -> tuple[list[str], bool]:
+def _sorted_out(path: str, options: argparse.Namespace) -> tuple[list[str], bool]:
     """The specs that a path means, and whether it means files of ASTRA-sim's: a folder stands for all below it."""
     if path == STANDARD_INPUT:
         return [path], False
     if Path(path).is_dir():
-        return ([] if options.kind else specs_below(path)), True
+        return ([] if options.kind else _specs_below(path)), True
     if not Path(path).exists() and not path.startswith("std/"):
         raise Usage(f"cannot read {path}: no such file or directory")
     is_spec = not options.kind and path.endswith(".astra")
@@ -116,27 +121,20 @@ def _sorted_out(path: str, options: Namespace) -> tuple[list[str], bool]:
 # -- build
 
 
-def _declare_build(parser: ArgumentParser) -> None:
-    from astrac.simulators.table import targets
-
-    parser.add_argument("spec", metavar="SPEC", help="a .astra spec, or - for standard input")
-    parser.add_argument("-o", "--output", metavar="DIR", help="the bundle's folder (default: out/NAME)")
-    parser.add_argument(
-        "--target",
-        choices=targets(),
-        action="append",
-        default=[],
-        help="only this simulator (default: all that can)",
-    )
-    parser.add_argument(
-        "--copy", action="store_true", help="write equal traces as files of their own, not as hard links"
-    )
-    parser.add_argument("--strict", action="store_true", help="an ONNX operator that is not known is an error")
-    declare_variant(parser)
-
-
-def _run_build(options: Namespace) -> int:
-    from astrac.api import compiling, showing
+@command(
+    "astrac build specs/resnet50_ring.astra -o out/resnet50",
+    argument("spec", metavar="SPEC", help="a .astra spec, or - for standard input"),
+    argument("-o", "--output", metavar="DIR", help="the bundle's folder (default: out/NAME)"),
+    argument(
+        "--target", choices=targets, action="append", default=[], help="only this simulator (default: all that can)"
+    ),
+    flag("--copy", "write equal traces as files of their own, not as hard links"),
+    flag("--strict", "an ONNX operator that is not known is an error"),
+    *VARIANT,
+)
+def build(options: argparse.Namespace) -> int:
+    """Compile a spec into a bundle that ASTRA-sim runs."""
+    from astrac.api import compiling
 
     name = "stdin" if options.spec == STANDARD_INPUT else Path(options.spec).name.removesuffix(".astra")
     top = Path(options.output or Path("out") / name)
@@ -148,18 +146,37 @@ def _run_build(options: Namespace) -> int:
         if result.value is None or has_errors(result.diagnostics):
             status = 1
             continue
-        folder = top / result.value.name if result.value.name else top
-        print(showing.announcement(result.value, str(folder)))
+        folder = top / result.value.name
+        _announce(result.value, folder)
         progress = _progress(result.value.bundle.bytes)
         written = compiling.write(result.value, folder, copy=options.copy, progress=progress)
         report(written.diagnostics)
         status |= int(written.value is None)
         if written.value is not None:
-            print(showing.summary(result.value, str(folder)))
+            _summarise(result.value, folder)
             built.add(folder)
     if built and not status:
         _tell_leftovers(top, built)
     return status
+
+
+def _announce(compiled: Compiled, folder: Path) -> None:
+    """One line before anything is written: where, how many files, how many bytes."""
+    from astrac.figures import size
+
+    files = f"{compiled.bundle.files - 1:,} files for {compiled.estimate.npus:,} ranks"  # all but the manifest
+    print(f"bundle      {folder}: {files}, {size(compiled.bundle.bytes)}")
+
+
+def _summarise(compiled: Compiled, folder: Path) -> None:
+    """What was built, what it will take, and how to run it."""
+    from astrac.estimate.report import brief
+
+    lines = [*brief(compiled.estimate)]
+    for name in compiled.jobs:
+        variable = named(name).variable
+        lines.append(f"run         {variable}=PATH_OF_{variable} {shlex.quote(f'{folder}/{name}/run.sh')}")
+    print("\n".join(lines))
 
 
 def _progress(total: int) -> Callable[[int], None] | None:
@@ -185,8 +202,7 @@ BAR = 40
 
 def _tell_leftovers(top: Path, built: set[Path]) -> None:
     """Bundles of points that the sweep no longer has, and one of a time before it: they are not ours to remove."""
-    candidates = [top, *(folder for folder in sorted(top.iterdir()) if folder.is_dir())]
-    for folder in candidates:
+    for folder in (top, *sorted(top.iterdir())):
         if folder not in built and (folder / "manifest.json").exists():
             print(f"left over   {folder}: from an earlier build, remove it if it is not wanted", file=sys.stderr)
 
@@ -194,23 +210,22 @@ def _tell_leftovers(top: Path, built: set[Path]) -> None:
 # -- estimate
 
 
-def _declare_estimate(parser: ArgumentParser) -> None:
-    from astrac.simulators.table import backends
-
-    parser.add_argument(
+@command(
+    "astrac estimate specs/resnet50_ring.astra --set ring8.nvlink.bandwidth='100 GB/s'",
+    argument(
         "paths",
         nargs="*",
         metavar="PATH",
         help="specs (- for standard input), or folders with a bundle, ours or anybody's; or, instead, ASTRA-sim's own "
         "options: --network-configuration F --system-configuration F --workload-configuration PREFIX ...",
-    )
-    parser.add_argument("--backend", choices=backends(simulated=True), help="of ASTRA-sim 2.x")
-    declare_variant(parser)
-    declare_format(parser, "text", "json", "csv")
-
-
-def _run_estimate(options: Namespace) -> int:
-    from astrac.api import estimating, showing
+    ),
+    argument("--backend", choices=partial(backends, simulated=True), help="of ASTRA-sim 2.x"),
+    *VARIANT,
+    output_format("text", "json", "csv"),
+)
+def estimate(options: argparse.Namespace) -> int:
+    """Tell how long a training step takes, and why, without simulating."""
+    from astrac.api import estimating
 
     if bool(options.paths) == bool(options.simulator):
         raise Usage("give paths, or ASTRA-sim's own options")
@@ -219,16 +234,12 @@ def _run_estimate(options: Namespace) -> int:
         found.append(estimating.estimate_arguments(options.simulator, options.backend))
     for entry in found:
         report(entry.diagnostics)
-    if options.format == "csv":
-        sys.stdout.write(showing.estimates_csv(found))
-    elif options.format == "json":
-        sys.stdout.write(estimating.as_json(found))
-    else:
-        sys.stdout.write(showing.reports(found))
+    form = {"text": estimating.as_text, "json": estimating.as_json, "csv": estimating.as_csv}[options.format]
+    sys.stdout.write(form(found))
     return int(any(entry.estimate is None or entry.estimate.fails is not None for entry in found))
 
 
-def _estimated(path: str, options: Namespace) -> tuple[Estimated, ...]:
+def _estimated(path: str, options: argparse.Namespace) -> tuple[Estimated, ...]:
     from astrac.api import estimating
 
     if path != STANDARD_INPUT and Path(path).is_dir():
@@ -242,15 +253,16 @@ def _estimated(path: str, options: Namespace) -> tuple[Estimated, ...]:
 # -- fmt
 
 
-def _declare_fmt(parser: ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="specs, folders of them, or - for standard input")
-    parser.add_argument("--check", action="store_true", help="write nothing; status 1 when a file would change")
-    parser.add_argument("--diff", action="store_true", help="write nothing; show what would change")
-
-
-def _run_fmt(options: Namespace) -> int:
+@command(
+    "astrac fmt --check specs/",
+    argument("files", nargs="+", metavar="FILE", help="specs, folders of them, or - for standard input"),
+    flag("--check", "write nothing; status 1 when a file would change"),
+    flag("--diff", "write nothing; show what would change"),
+)
+def fmt(options: argparse.Namespace) -> int:
+    """Put specs into the one style; comments and meaning are kept."""
     status = 0
-    for path in specs(options.files):
+    for path in _specs(options.files):
         data = read(path)
         result = checking.reformat(shown(path), data)
         report(result.diagnostics)
@@ -271,29 +283,84 @@ def _run_fmt(options: Namespace) -> int:
     return status
 
 
-COMMANDS = {
-    "check": Command(
-        "check specs, libraries of blocks, and ASTRA-sim's own files or bundles; writes nothing",
-        "astrac check specs/",
-        _declare_check,
-        _run_check,
-    ),
-    "build": Command(
-        "compile a spec into a bundle that ASTRA-sim runs",
-        "astrac build specs/resnet50_ring.astra -o out/resnet50",
-        _declare_build,
-        _run_build,
-    ),
-    "estimate": Command(
-        "tell how long a training step takes, and why, without simulating",
-        "astrac estimate specs/resnet50_ring.astra --set ring8.nvlink.bandwidth='100 GB/s'",
-        _declare_estimate,
-        _run_estimate,
-    ),
-    "fmt": Command(
-        "put specs into the one style; comments and meaning are kept",
-        "astrac fmt --check specs/",
-        _declare_fmt,
-        _run_fmt,
-    ),
-}
+def _specs(paths: Iterable[str]) -> Iterator[str]:
+    """The files that are meant: folders stand for all `.astra` files below them."""
+    for path in paths:
+        is_folder = path != STANDARD_INPUT and Path(path).is_dir()
+        found = _specs_below(path) if is_folder else [path]
+        if not found:
+            raise Usage(f"no .astra file below {path}")
+        yield from found
+
+
+# -- layers
+
+
+def _whole(text: str) -> int:
+    """A whole number, -1 for a text that is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
+
+
+def _positive(text: str) -> int:
+    value = _whole(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is no whole number from 1")
+    return value
+
+
+@command(
+    "astrac layers zoo:resnet50 --weights-only --format csv",
+    argument("models", nargs="+", metavar="MODEL", help="an ONNX file, zoo:NAME, or a .astra spec"),
+    flag("--weights-only", "only layers with a matrix or kernel, without biases"),
+    flag("--all", "also layers without weights and MACs"),
+    argument("--batch", type=_positive, metavar="N", help="samples (default: the file's, or 1)"),
+    argument("--bind", action="append", default=[], metavar="NAME=VALUE", help="value of a symbolic dimension"),
+    argument("--tie", action="append", default=[], metavar="A=B", help="two weights that are one tensor"),
+    flag("--strict", "an operator that is not known is an error"),
+    flag("--compare", "show two models side by side"),
+    *VARIANT,
+    output_format("text", "csv", "json"),
+)
+def layers(options: argparse.Namespace) -> int:
+    """Show the layers of an ONNX model or of a spec's model: parameters, bytes, multiply-accumulates."""
+    from astrac.models import table
+
+    if options.compare != (len(options.models) == 2):
+        raise Usage("--compare takes two models, and only --compare takes two")
+    found = []
+    for path in options.models:
+        result = _layers(path, options)
+        report(result.diagnostics)
+        if result.value is None or has_errors(result.diagnostics):
+            return 1
+        found.append(result.value)
+    if options.compare:
+        sys.stdout.write(table.compare(*(layered.model for layered in found)))
+        return 0
+    rows = {"weights_only": options.weights_only, "all_rows": options.all}
+    sys.stdout.write(table.render(found[0].model, options.format, **rows, widths=found[0].widths))
+    return 0
+
+
+def _layers(path: str, options: argparse.Namespace) -> Result[Layered]:
+    from astrac.api import modelling
+
+    if path == STANDARD_INPUT or path.endswith(".astra"):
+        if options.batch or options.bind or options.tie:
+            raise Usage("a spec says batch, bindings and ties itself: `training.micro_batch`, `model { bind, tie }`")
+        return modelling.layers_of_spec(shown(path), read(path), variant(options))
+    bind = {}
+    for name, value in _pairs(options.bind, "--bind"):
+        bind[name] = _whole(value)
+        if bind[name] < 0:
+            raise Usage(f"--bind {name} takes a whole number, not `{value}`")
+    ties = _pairs(options.tie, "--tie")
+    return modelling.layers_of_file(path, batch=options.batch, bind=bind, ties=ties, strict=options.strict)
+
+
+def _pairs(texts: Iterable[str], option: str) -> list[tuple[str, str]]:
+    pairs = [(left, right) for left, _, right in (text.partition("=") for text in texts)]
+    for left, right in pairs:
+        if not left or not right:
+            raise Usage(f"{option} takes A=B, not `{left}`")
+    return pairs
