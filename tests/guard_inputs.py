@@ -8,7 +8,7 @@ import os
 from math import prod
 from pathlib import Path
 
-from astrac.simulators.astra_sim_2.transcript import from_lines
+from astrac.simulators.astra_sim_2.chakra import from_lines
 
 SYSTEM = {
     "scheduling-policy": "LIFO",

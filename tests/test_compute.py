@@ -13,7 +13,7 @@ from astrac.codes import CODES
 from astrac.diagnostics import Result
 from astrac.job import roofline_ns
 from astrac.models.model import Layer, Model, Tensor
-from astrac.simulators.astra_sim_2.lower.steer import steer
+from astrac.simulators.astra_sim_2.lower.machine import steer
 from astrac.source import Source
 from astrac.spec import Hardware, Memory, Peak, Slow, Systolic
 from astrac.training.compute import (

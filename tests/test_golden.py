@@ -14,7 +14,7 @@ from astrac.api.compiling import compile_data
 from astrac.api.estimating import Estimated, as_csv
 from astrac.bundle import json_text
 from astrac.language.document import to_json
-from astrac.simulators.astra_sim_2.transcript import to_text
+from astrac.simulators.astra_sim_2.chakra import to_text
 from astrac.training.plan import Communicate, Computation, Remote, Transfer
 
 ROOT = Path(__file__).parents[1]

@@ -9,7 +9,7 @@ from astrac.api.converting import edited
 from astrac.diagnostics import Diagnosed
 from astrac.job import Axis, Dimension, Machine
 from astrac.positioned import child
-from astrac.simulators.astra_sim_2 import chakra, groups, keys, transcript
+from astrac.simulators.astra_sim_2 import chakra, groups, keys
 from astrac.simulators.astra_sim_2.check.files import check_file
 from astrac.simulators.astra_sim_2.check.nodes import cycle, unordered
 from astrac.simulators.astra_sim_2.read.decode import Decoder
@@ -88,7 +88,7 @@ def trace(size):
     """A trace of one all-reduce, whose `comm_size` is an attribute of a form."""
     attributes = {"comm_type": 0, "comm_size": size, "involved_dim": [True], "is_cpu_op": False}
     lines = [{"version": chakra.VERSION}, {"id": 3, "type": "COMM_COLL_NODE", "attr": attributes}]
-    return transcript.encode(map(json.dumps, lines))
+    return chakra.encode(map(json.dumps, lines))
 
 
 def machine(*sizes):
@@ -115,7 +115,7 @@ def test_every_form_of_an_attribute_as_text_and_back(form):
             json.dumps({"version": "0.0.4"}),
             json.dumps({"id": 1, "attr": {"comm_size": shown}}, ensure_ascii=False),
         ]
-        back = [json.loads(line) for line in transcript.decode(transcript.encode(iter(lines)), "jsonl")]
+        back = [json.loads(line) for line in chakra.decode(chakra.encode(iter(lines)), "jsonl")]
         plain = next(iter(shown.values()))
         natural = next(iter(shown)) in {"bool_val", "int64_val", "string_val", "bool_list"}
         assert back == [{"version": "0.0.4"}, {"id": 1, "attr": {"comm_size": plain if natural else shown}}]

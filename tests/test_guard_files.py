@@ -15,8 +15,8 @@ from astrac.diagnostics import has_errors
 from astrac.render import render
 from astrac.simulators import table
 from astrac.simulators.astra_sim_1 import simulator
+from astrac.simulators.astra_sim_2.chakra import from_lines
 from astrac.simulators.astra_sim_2.check.evidence import BACKENDS
-from astrac.simulators.astra_sim_2.transcript import from_lines
 from astrac.simulators.protocol import FileSet
 from astrac.simulators.table import recognise
 from simulator_1 import BAD, INPUTS, bad_texts, examine

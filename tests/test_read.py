@@ -24,8 +24,8 @@ from astrac.job import (
     RemoteMemory,
     Send,
 )
+from astrac.simulators.astra_sim_2.chakra import from_lines
 from astrac.simulators.astra_sim_2.read.files import of_options
-from astrac.simulators.astra_sim_2.transcript import from_lines
 from folders import read
 
 NETWORK = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import jobs
 from astrac import emit
 from astrac.diagnostics import Diagnosed
-from astrac.simulators.astra_sim_2.transcript import from_lines, to_lines, to_text
+from astrac.simulators.astra_sim_2.chakra import from_lines, to_lines, to_text
 
 HAND = Path(__file__).parent / "traces" / "hand.hex"
 

@@ -30,20 +30,14 @@ def fix(kind: str, source: Source, beside: Callable[[], Mapping[str, Sequence[Pa
         source: the text.
         beside: looks for files of the same folder; lists of a system file get as long as its only network is.
     """
-    if kind == "network":
-        return of_document(source, "network", yaml_tree)
-    if kind in {"memory", "groups"}:
-        return of_document(source, "memory" if kind == "memory" else "comm_groups", json_tree)
     if kind == "system":
-        dimensions = _dimensions(beside().get("network", ()))
+        networks = beside().get("network", ())
         return of_document(
-            source,
-            "system",
-            json_tree,
-            words=words_2(),
-            further=lambda tree, value: _expanded(tree, value, dimensions),
+            source, "system", json_tree, words=words_2(), further=lambda tree, value: _expanded(tree, value, networks)
         )
-    return iter(())
+    schema = {"network": "network", "memory": "memory", "groups": "comm_groups"}.get(kind)
+    parse = yaml_tree if kind == "network" else json_tree
+    return iter(()) if schema is None else of_document(source, schema, parse)
 
 
 def _dimensions(networks: Sequence[Path]) -> int | None:
@@ -60,11 +54,11 @@ def _dimensions(networks: Sequence[Path]) -> int | None:
     return None if found is None else len(found)
 
 
-def _expanded(tree: Tree, value: dict[str, Any], dimensions: int | None) -> Iterator[Edit]:
+def _expanded(tree: Tree, value: dict[str, Any], networks: Sequence[Path]) -> Iterator[Edit]:
     """Lists of one word for a machine of several dimensions; where nobody knows how many, the longest list tells."""
     names = [keys.IMPLEMENTATION_KEYS[kind] for kind in IMPLEMENTED]
     lists = {key: value[key] for key in names if isinstance(value.get(key), list) and value[key]}
-    wanted = dimensions or max(map(len, lists.values()), default=0)
+    wanted = _dimensions(networks) or max(map(len, lists.values()), default=0)
     for key, words in lists.items():
         if len(words) == 1 < wanted and isinstance(words[0], str) and not whole_2(words[0]):
             span = tree.at(next(child("", old) for old in tree.value if old == key or same(old, [key])))

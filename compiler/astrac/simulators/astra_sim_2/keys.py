@@ -53,9 +53,5 @@ MEMORY_KEYS: dict[str, str] = {
 
 def memory_attributes(kind: MemoryType) -> tuple[str, ...]:
     """Attributes of `RemoteMemory` that the simulator reads for a type of memory."""
-    return {
-        MemoryType.NONE: ("type",),
-        MemoryType.PER_NPU: ("type", "latency", "bandwidth"),
-        MemoryType.POOL: ("type", "latency", "bandwidth"),
-        MemoryType.PER_NODE: ("type", "latency", "bandwidth", "nodes", "npus_per_node"),
-    }[kind]
+    access = () if kind is MemoryType.NONE else ("latency", "bandwidth")
+    return ("type", *access, *(("nodes", "npus_per_node") if kind is MemoryType.PER_NODE else ()))

@@ -29,10 +29,10 @@ _MODULES: dict[str, str] = {
     "describe": "groups",
     "read": "read.reading",
     "of_arguments": "read.reading",
-    "decode": "transcript",
-    "encode": "transcript",
-    "differences": "differences",
-    "to_spec": "to_spec",
+    "decode": "chakra",
+    "encode": "chakra",
+    "differences": "convert",
+    "to_spec": "convert",
 }
 """Functions of the protocol, and the modules of this package that have them, by the same names."""
 

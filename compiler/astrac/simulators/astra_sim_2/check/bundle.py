@@ -15,8 +15,7 @@ from astrac.simulators.astra_sim_2.check.job import check_algorithm, check_job
 from astrac.simulators.astra_sim_2.kinds import KINDS
 from astrac.simulators.astra_sim_2.read.documents import CUSTOM_KEYS
 from astrac.simulators.astra_sim_2.read.files import Files, of_set
-from astrac.simulators.astra_sim_2.read.reading import examine
-from astrac.simulators.astra_sim_2.read.traces import assemble, read_traces
+from astrac.simulators.astra_sim_2.read.reading import assemble, examine, read_traces
 from astrac.source import Source
 
 if TYPE_CHECKING:
@@ -50,9 +49,17 @@ def check_reading(reading: Reading, ranks: Sequence[int], backend: str) -> Itera
     for role, tree in reading.trees.items():
         yield from advice(tree, role, npus)
     yield from reading.remarks
-    yield from _ignored_groups(reading.files)
-    if npus is not None:
-        yield from _surplus(reading.files, npus, ranks)
+    files = reading.files
+    if files.groups is not None:
+        inside = files.groups if files.inside is None else files.groups.relative_to(files.inside)
+        if "empty" in str(inside):
+            message = f"ASTRA-sim ignores the group file `{inside}`: its path holds `empty`"
+            yield diagnostic("AS779", message, Source(str(files.groups)).whole(), hints=("give it another name",))
+    surplus = sorted(rank for rank in ranks if npus is not None and rank >= npus)
+    if surplus:
+        last = f" to `{files.trace(surplus[-1]).name}`" if len(surplus) > 1 else ""
+        message = f"there are {npus} NPUs: nobody runs `{files.trace(surplus[0]).name}`{last}"
+        yield diagnostic("AS868", message, Source(str(files.trace(surplus[0]))).whole())
     for key, left_out in reading.unmodelled.items():
         if key not in CUSTOM_KEYS:  # custom collectives are looked at by themselves
             message = f"{left_out.message}: whether the traces end is checked without it"
@@ -68,26 +75,6 @@ def check_reading(reading: Reading, ranks: Sequence[int], backend: str) -> Itera
     yield from check_job(Evidence(job, reading.trees, reading.files.trace, backend, exact=not reading.unmodelled))
     for entry in entries:
         yield from _check_custom(reading, entry)
-
-
-def _ignored_groups(files: Files) -> Iterator[Diagnostic]:
-    """ASTRA-sim takes a path with these letters for no file."""
-    if files.groups is None:
-        return
-    inside = files.groups if files.inside is None else files.groups.relative_to(files.inside)
-    if "empty" in str(inside):
-        message = f"ASTRA-sim ignores the group file `{inside}`: its path holds `empty`"
-        yield diagnostic("AS779", message, Source(str(files.groups)).whole(), hints=("give it another name",))
-
-
-def _surplus(files: Files, npus: int, ranks: Sequence[int]) -> Iterator[Diagnostic]:
-    """Traces of ranks that the machine does not have."""
-    more = sorted(rank for rank in ranks if rank >= npus)
-    if more:
-        name = files.workload.name
-        last = f" to `{name}.{more[-1]}.et`" if len(more) > 1 else ""
-        message = f"there are {npus} NPUs: nobody runs `{name}.{more[0]}.et`{last}"
-        yield diagnostic("AS868", message, Source(str(files.trace(more[0]))).whole())
 
 
 # -- custom collectives

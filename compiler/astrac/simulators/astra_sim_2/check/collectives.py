@@ -14,7 +14,7 @@ from astrac.simulators.astra_sim_2.groups import used
 from astrac.simulators.astra_sim_2.simulate.network import GROUP_ENDPOINT_DELAY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Group, Job
@@ -43,30 +43,23 @@ class Use(NamedTuple):
     listed: int | None
 
 
-def uses(evidence: Evidence) -> Iterator[Use]:
-    """The distinct collectives, in order of appearance."""
+def collectives(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS772 for algorithms that cannot do them, AS775 for those that never complete; AS877 is advice."""
     job = evidence.job
     alike: dict[tuple[Kind, int, Group], list[tuple[Collective, int]]] = {}
     for number, program in evidence.programs.items():
         for op in program.ops:
             if isinstance(op, Collective):
                 alike.setdefault((op.kind, op.bytes, op.group), []).append((op, number))
+    told: dict[tuple[str, Span | None], Diagnostic] = {}
     for (_, _, group), found in alike.items():
         op, number = found[0]
         more = f" and {len(found) - 1} others like it" if len(found) > 1 else ""
         size = None if group.dimensions is not None else job.size(group)
-        yield Use(op, number, f"{node(op)}{more}", None if size == job.machine.npus else size)
-
-
-def collectives(evidence: Evidence) -> Iterator[Diagnostic]:
-    """AS772 for algorithms that cannot do them, AS775 for those that never complete; AS877 is advice."""
-    told: set[tuple[str, Span | None]] = set()
-    for use in uses(evidence):
+        use = Use(op, number, f"{node(op)}{more}", None if size == job.machine.npus else size)
         for finding in (*_unable(evidence, use), *_endless(evidence, use), *_unheard(evidence, use)):
-            key = (finding.code, finding.labels[0].span if finding.labels else None)
-            if key not in told:
-                told.add(key)
-                yield finding
+            told.setdefault((finding.code, finding.labels[0].span if finding.labels else None), finding)
+    yield from told.values()
 
 
 def _unable(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
@@ -173,34 +166,31 @@ def sequences(evidence: Evidence) -> Iterator[Diagnostic]:
     The order is not looked at: ids do not always say it, and a play does.
     """
     job = evidence.job
-    issued = {number: _by_group(program.ops) for number, program in evidence.programs.items()}
+    issued: dict[int, dict[Group, list[Collective]]] = {}
+    for number, program in evidence.programs.items():
+        by_group = issued[number] = {}
+        for op in program.ops:
+            if isinstance(op, Collective) and op.kind is not Kind.BROADCAST:
+                by_group.setdefault(op.group, []).append(op)
     if job.machine.npus * max(map(len, issued.values()), default=0) > MAX_WORK:
         return
     told: set[tuple[Group, int, int]] = set()
     first: dict[tuple[Group, int], tuple[int, int]] = {}
     members: Counter[tuple[Group, int]] = Counter()
-    for rank, program in enumerate(job.program_of):
-        for group, mine in issued[program].items():
+    for rank, number in enumerate(job.program_of):
+        for group, mine in issued[number].items():
             instance = group, job.leader(group, rank)
             members[instance] += 1
-            leader, other = first.setdefault(instance, (rank, program))
-            if other == program or (group, other, program) in told:
+            leader, other = first.setdefault(instance, (rank, number))
+            if other == number or (group, other, number) in told:
                 continue
-            told.add((group, other, program))
+            told.add((group, other, number))
             if len(told) > MAX_FINDINGS:
                 return
             message = _difference(leader, issued[other].get(group, []), rank, mine)
             if message is not None:
                 yield diagnostic("AS773", message, evidence.of_rank(rank), Label(evidence.of_rank(leader), "the other"))
     yield from _absent(evidence, issued, first, members)
-
-
-def _by_group(ops: Iterable[object]) -> dict[Group, list[Collective]]:
-    found: dict[Group, list[Collective]] = {}
-    for op in ops:
-        if isinstance(op, Collective) and op.kind is not Kind.BROADCAST:
-            found.setdefault(op.group, []).append(op)
-    return found
 
 
 def _difference(rank: int, theirs: list[Collective], other: int, mine: list[Collective]) -> str | None:

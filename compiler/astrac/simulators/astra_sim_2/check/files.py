@@ -11,8 +11,15 @@ from astrac.job import Kind, MemoryType
 from astrac.positioned import child
 from astrac.simulators.algorithms import ALGORITHMS
 from astrac.simulators.astra_sim_2 import keys
-from astrac.simulators.astra_sim_2.read.documents import old_key, read_groups, read_machine, read_memory, read_network
-from astrac.simulators.trees import json_tree, yaml_tree
+from astrac.simulators.astra_sim_2.read.documents import (
+    PARSERS,
+    old_key,
+    read_groups,
+    read_machine,
+    read_memory,
+    read_network,
+)
+from astrac.simulators.trees import yaml_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,40 +43,30 @@ def check_file(kind: str, source: Source, data: bytes, backend: str | None) -> t
         backend: that the file is for, None for the first.
     """
     if kind == "trace":
-        return _check_trace(source, data)
+        from astrac.simulators.astra_sim_2.check.evidence import Evidence  # noqa: PLC0415 - texts do without protobuf
+        from astrac.simulators.astra_sim_2.check.job import check_trace  # noqa: PLC0415
+        from astrac.simulators.astra_sim_2.read.reading import read_single  # noqa: PLC0415
+
+        match = re.fullmatch(r"(?s:.+)\.(0|[1-9]\d*)\.et", source.name, re.ASCII)
+        job, found = read_single(data, int(match[1]) if match else None, source)
+        return found if job is None else (*found, *check_trace(Evidence(job, {}, lambda _: source.name)))
     if kind == "custom-table":
         return read_table(source)[1]
-    check = CHECKS[kind]
     try:
-        tree = check.parse(source)
+        tree = PARSERS[kind](source)
     except Diagnosed as stop:
         return (stop.diagnostic,)
-    result = check.read(tree)
+    result = _READERS[kind](tree)
     if kind == "network" and backend == "congestion_aware" and result.value is not None and len(result.value) > 1:
         message = f"the congestion-aware backend takes one dimension, and the network has {len(result.value)}"
         return (diagnostic("AS780", message, tree.at("/topology")),)
-    if kind == "system" and isinstance(tree.value, dict):
-        return (*result.diagnostics, *about_splits(tree, customs(tree)), *advice(tree, kind))
-    return (*result.diagnostics, *advice(tree, kind))
-
-
-def _check_trace(source: Source, data: bytes) -> tuple[Diagnostic, ...]:
-    from astrac.simulators.astra_sim_2.check.evidence import Evidence  # noqa: PLC0415 - texts do without protobuf
-    from astrac.simulators.astra_sim_2.check.job import check_trace  # noqa: PLC0415
-    from astrac.simulators.astra_sim_2.read.traces import read_single  # noqa: PLC0415
-
-    match = re.fullmatch(r"(?s:.+)\.(0|[1-9]\d*)\.et", source.name, re.ASCII)
-    job, found = read_single(data, int(match[1]) if match else None, source)
-    return found if job is None else (*found, *check_trace(Evidence(job, {}, lambda _: source.name)))
+    splits = about_splits(tree, customs(tree)) if kind == "system" and isinstance(tree.value, dict) else ()
+    return (*result.diagnostics, *splits, *advice(tree, kind))
 
 
 def advice(tree: Tree, kind: str, npus: int | None = None) -> tuple[Diagnostic, ...]:
     """Advice alone; `npus` of the machine, where it is known."""
-    return tuple(CHECKS[kind].advise(tree, npus)) if isinstance(tree.value, dict) else ()
-
-
-def _about_network(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
-    return iter(()) if old_key(tree) else conform.unread(tree, "network")
+    return tuple(_ADVICE[kind](tree, npus)) if isinstance(tree.value, dict) else ()
 
 
 def _about_system(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
@@ -80,8 +77,7 @@ def _about_system(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
         place = tree.values.get("/local-mem-bw", whole.source.span(whole.start, whole.start + 1))
         yield diagnostic("AS862", "without `local-mem-bw` the reductions of collectives take no time", place)
     for row in ALGORITHMS.values():
-        if row.instead is not None:
-            yield from _instead(tree, row)
+        yield from _instead(tree, row)
     if value.get("model-shared-bus") == 1 and not value.keys() & {"L", "o", "g", "G"}:
         message = "`L`, `o`, `g` and `G` are missing: the bus costs nothing but `local-reduction-delay`"
         yield diagnostic("AS875", message, tree.at("/model-shared-bus"))
@@ -92,20 +88,18 @@ def _instead(tree: Tree, row: Algorithm) -> Iterator[Diagnostic]:
 
     In an all-reduce over several dimensions all but the last reduce-scatter and all-gather.
     """
-    assert row.instead is not None
     word = row.words.astra_sim_2
-    found = []
-    key = keys.IMPLEMENTATION_KEYS[Kind.ALL_REDUCE]
-    first = tree.value.get(key)
-    if isinstance(first, list) and word in first[:-1] and tree.value.get("collective-optimization") != "baseline":
-        found.append(("reduce-scatter of an all-reduce", f"/{key}/{first.index(word)}"))
-    for kind, key in keys.IMPLEMENTATION_KEYS.items():
-        words = tree.value.get(key)
-        if kind not in row.kinds and isinstance(words, list) and word in words:
-            found.append((_words(kind), f"/{key}/{words.index(word)}"))
-    if found:
-        kinds = ", ".join(f"the {name}" for name, _ in found)
-        yield diagnostic("AS863", f"`{word}` runs an {_words(row.instead)} in place of {kinds}", tree.at(found[0][1]))
+    lists = {kind: tree.value.get(key) for kind, key in keys.IMPLEMENTATION_KEYS.items()}
+    whole = {kind: words for kind, words in lists.items() if isinstance(words, list) and word in words}
+    found = {_words(kind): kind for kind in whole if kind not in row.kinds}
+    first = whole.get(Kind.ALL_REDUCE, ())
+    if word in first[:-1] and tree.value.get("collective-optimization") != "baseline":
+        found = {"reduce-scatter of an all-reduce": Kind.ALL_REDUCE, **found}
+    if found and row.instead is not None:
+        kinds = ", ".join(f"the {name}" for name in found)
+        kind = next(iter(found.values()))
+        place = tree.at(f"/{keys.IMPLEMENTATION_KEYS[kind]}/{whole[kind].index(word)}")
+        yield diagnostic("AS863", f"`{word}` runs an {_words(row.instead)} in place of {kinds}", place)
 
 
 def _words(kind: Kind) -> str:
@@ -144,27 +138,21 @@ def _about_groups(tree: Tree, npus: int | None) -> Iterator[Diagnostic]:
             yield diagnostic("AS869", f"group {key} has the members of group {other}", tree.key(pointer), note)
 
 
-class Check(NamedTuple):
-    """How a file is checked.
-
-    Attributes:
-        parse: its text; raises Diagnosed.
-        read: errors of the document.
-        advise: everything else.
-    """
-
-    parse: Callable[[Source], Tree]
-    read: Callable[[Tree], Result[Any]]
-    advise: Callable[[Tree, int | None], Iterator[Diagnostic]]
-
-
-CHECKS: dict[str, Check] = {
-    "network": Check(yaml_tree, read_network, _about_network),
-    "system": Check(json_tree, lambda tree: read_machine(None, tree, None), _about_system),
-    "memory": Check(json_tree, read_memory, _about_memory),
-    "groups": Check(json_tree, lambda tree: read_groups(tree, ANY_NPUS), _about_groups),
+_READERS: dict[str, Callable[[Tree], Result[Any]]] = {
+    "network": read_network,
+    "system": lambda tree: read_machine(None, tree, None),
+    "memory": read_memory,
+    "groups": lambda tree: read_groups(tree, ANY_NPUS),
 }
-"""By kind of file."""
+"""Errors of a document, by kind of file."""
+
+_ADVICE: dict[str, Callable[[Tree, int | None], Iterator[Diagnostic]]] = {
+    "network": lambda tree, _: iter(()) if old_key(tree) else conform.unread(tree, "network"),
+    "system": _about_system,
+    "memory": _about_memory,
+    "groups": _about_groups,
+}
+"""Everything else."""
 
 
 # -- custom collectives: algorithms written as traces of sends, receives and reductions, one a member

@@ -12,8 +12,7 @@ from astrac.diagnostics import Label, diagnostic, has_errors
 from astrac.job import Compute, ListedGroup, Receive, Send
 from astrac.simulators.astra_sim_2.check.collectives import charged, collectives, sequences, unused_groups
 from astrac.simulators.astra_sim_2.check.evidence import node
-from astrac.simulators.astra_sim_2.check.messages import aborting, messages
-from astrac.simulators.astra_sim_2.check.nodes import broken, nodes, structure, unordered
+from astrac.simulators.astra_sim_2.check.nodes import aborting, broken, messages, nodes, structure, unordered
 from astrac.simulators.astra_sim_2.simulate import SIMULATOR, UNIT, simulate
 from astrac.simulators.results import Cause, Outcome
 

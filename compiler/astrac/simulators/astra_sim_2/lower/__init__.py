@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_errors
-from astrac.job import (
-    IMPLEMENTED,
-    Collective,
-    Compute,
-    Job,
-    Load,
-    Machine,
-    Op,
-    Program,
-    RankClass,
-    Receive,
-    Send,
-    Store,
-)
+from astrac.job import IMPLEMENTED, Box, Collective, Compute, Job, Load, Op, Program, RankClass, Receive, Send, Store
 from astrac.simulators.algorithms import by_word
 from astrac.simulators.astra_sim_2.check.job import check_own
-from astrac.simulators.astra_sim_2.lower.groups import Groups, boxes
-from astrac.simulators.astra_sim_2.lower.limits import limits
-from astrac.simulators.astra_sim_2.lower.machine import machine_of
-from astrac.simulators.astra_sim_2.lower.steer import steer
+from astrac.simulators.astra_sim_2.lower.collectives import groups_of, limits
+from astrac.simulators.astra_sim_2.lower.machine import machine_of, steer
 from astrac.simulators.blocks import BLOCKS
 from astrac.training.plan import Communicate, Computation, Plan, Remote, Step, Transfer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from astrac.job import AxisGroup, Machine
     from astrac.source import Span
     from astrac.spec import Spec
     from astrac.training.plan import StageProgram
+
+    Groups = dict[tuple[tuple[str, ...], tuple[int, ...]], AxisGroup]
 
 
 def lower(plan: Plan, near: Callable[[str], Span]) -> Result[Job]:
@@ -52,12 +40,12 @@ def lower(plan: Plan, near: Callable[[str], Span]) -> Result[Job]:
     if unknown:
         return Result(None, unknown)
     machine = machine_of(plan.spec)
-    groups = Groups(plan, machine)
+    groups = groups_of(plan)
     try:
         programs = tuple(Program(_ops(program, plan, machine, groups, near)) for program in plan.programs)
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
-    classes = tuple(RankClass(index, boxes(program, plan)) for index, program in enumerate(plan.programs))
+    classes = tuple(RankClass(index, _boxes(program, plan)) for index, program in enumerate(plan.programs))
     job = Job(plan.spec.model.name or "model", machine, plan.axes, programs, classes)
     found = tuple(limits(plan.spec, job, near))
     return Result(job, found if has_errors(found) else (*found, *check_own(job, near)))
@@ -87,45 +75,29 @@ def _ops(
     steps = program.in_order_of_nodes()
     number = {step.id: index for index, step in enumerate(steps)}
     computed: dict[Computation, tuple[int, int]] = {}
+    ops: list[Op] = []
     for step in steps:
-        if isinstance(step.action, Computation) and step.action not in computed:
-            computed[step.action] = _steered(step.action, step, machine, at)
-    return tuple(_op(step, number, plan, groups, computed) for step in steps)
-
-
-class _Common(TypedDict):
-    """The fields that every node of a trace has."""
-
-    id: int
-    name: str
-    data: tuple[int, ...]
-    control: tuple[int, ...]
-
-
-def _op(
-    step: Step,
-    number: dict[int, int],
-    plan: Plan,
-    groups: Groups,
-    computed: dict[Computation, tuple[int, int]],
-) -> Op:
-    common: _Common = {
-        "id": number[step.id],
-        "name": _name(step, plan),
-        "data": tuple(sorted(number[need] for need in step.needs)),
-        "control": tuple(sorted(number[need] for need in step.after)),
-    }
-    action = step.action
-    match action:
-        case Computation():
-            ops, size = computed[action]
-            return Compute(num_ops=ops, tensor_size=size, flops=action.flops, bytes=action.bytes, **common)
-        case Communicate():
-            return Collective(kind=action.kind, bytes=action.bytes, group=groups.of(action), **common)
-        case Transfer(axis, offset, size, tag, send):
-            return (Send if send else Receive)(axis=axis, offset=offset, bytes=size, tag=tag, **common)
-        case Remote(size, store):
-            return (Store if store else Load)(bytes=size, **common)
+        action = step.action
+        common: dict[str, Any] = {
+            "id": number[step.id],
+            "name": _name(step, plan),
+            "data": tuple(sorted(number[need] for need in step.needs)),
+            "control": tuple(sorted(number[need] for need in step.after)),
+        }
+        match action:
+            case Computation(flops, size):
+                if action not in computed:
+                    computed[action] = _steered(action, step, machine, at)
+                num_ops, tensor_size = computed[action]
+                ops.append(Compute(num_ops=num_ops, tensor_size=tensor_size, flops=flops, bytes=size, **common))
+            case Communicate(kind, size, axes, only):
+                ops.append(Collective(kind=kind, bytes=size, group=groups[axes, only], **common))
+            case Transfer(axis, offset, size, tag, send):
+                message = Send if send else Receive
+                ops.append(message(axis=axis, offset=offset, bytes=size, tag=tag, **common))
+            case Remote(size, store):
+                ops.append((Store if store else Load)(bytes=size, **common))
+    return tuple(ops)
 
 
 def _steered(action: Computation, step: Step, machine: Machine, at: Callable[[str], Span]) -> tuple[int, int]:
@@ -156,3 +128,31 @@ def _name(step: Step, plan: Plan) -> str:
     if step.iteration:
         words.append(f"i{step.iteration}")
     return ".".join(words)
+
+
+def _boxes(program: StageProgram, plan: Plan) -> tuple[Box, ...]:
+    """The ranks of a program: its stage, without the stragglers that have a program of their own."""
+    stage = next((index for index, axis in enumerate(plan.axes) if axis.name == "pipeline"), None)
+    if program.slow:
+        return tuple(Box.of(plan.axes, rank) for rank in program.slow)
+    slow = [rank for other in plan.programs if other.stage == program.stage for rank in other.slow]
+    boxes = [Box(tuple((program.stage,) if index == stage else None for index in range(len(plan.axes))))]
+    for rank in slow:
+        point = tuple(axis.coordinate(rank) for axis in plan.axes)
+        boxes = [piece for box in boxes for piece in _without(box, point, plan)]
+    return tuple(boxes)
+
+
+def _without(box: Box, point: tuple[int, ...], plan: Plan) -> list[Box]:
+    """A box without one of its points, as disjoint boxes; the box itself when the point lies outside."""
+    if not box.holds(point):
+        return [box]
+    pieces = []
+    fixed: list[tuple[int, ...] | None] = list(box.coordinates)
+    for index, (axis, here) in enumerate(zip(plan.axes, point, strict=True)):
+        allowed = fixed[index] if fixed[index] is not None else tuple(range(axis.size))
+        rest = tuple(coordinate for coordinate in allowed or () if coordinate != here)
+        if rest:
+            pieces.append(Box((*fixed[:index], rest, *fixed[index + 1 :])))
+        fixed[index] = (here,)
+    return pieces

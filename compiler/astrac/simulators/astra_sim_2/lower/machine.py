@@ -1,4 +1,4 @@
-"""The machine of a spec in the simulator's own numbers.
+"""The machine of a spec, and compute, in the simulator's own numbers.
 
 The only place where exact numbers become doubles, and where a unit of the language becomes a unit of the simulator.
 """
@@ -8,17 +8,22 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from astrac.job import IMPLEMENTED, NETWORK_GB, Dimension, Kind, Machine, MemoryType, RemoteMemory
+from astrac.job import IMPLEMENTED, NETWORK_GB, Dimension, Kind, Machine, MemoryType, RemoteMemory, roofline_ns
 from astrac.simulators.algorithms import by_word
 from astrac.simulators.blocks import BLOCKS
 from astrac.training.strategies.placement import npus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from astrac.spec import Dimension as DimensionBlock
     from astrac.spec import Spec
 
 SHARING = {"npu": MemoryType.PER_NPU, "node": MemoryType.PER_NODE, "pool": MemoryType.POOL}
 OPTIMIZATIONS = {"local_bw_aware": "localBWAware", "baseline": "baseline"}
+
+LARGEST = 2**63 - 1
+"""An int64 attribute of a Chakra node."""
 
 
 def machine_of(spec: Spec) -> Machine:
@@ -51,15 +56,11 @@ def _dimension(block: DimensionBlock) -> Dimension:
 
 def _algorithms(spec: Spec) -> dict[Kind, tuple[str, ...]]:
     """Every list in full; a `one_` ring stands alone, since ASTRA-sim ignores what follows it."""
-    default = by_word(spec.system.algorithm)
-    found: dict[Kind, tuple[str, ...]] = {}
-    for kind in IMPLEMENTED:
-        if default.whole:
-            found[kind] = (default.able(kind).astra_sim_2,)
-        else:
-            blocks = spec.topology.dimensions
-            found[kind] = tuple(_algorithm(block, kind, default.words.language) for block in blocks)
-    return found
+    default, blocks = by_word(spec.system.algorithm), spec.topology.dimensions
+    if default.whole:
+        return {kind: (default.able(kind).astra_sim_2,) for kind in IMPLEMENTED}
+    word = default.words.language
+    return {kind: tuple(_algorithm(block, kind, word) for block in blocks) for kind in IMPLEMENTED}
 
 
 def _algorithm(block: DimensionBlock, kind: Kind, default: str) -> str:
@@ -78,14 +79,9 @@ def _remote(spec: Spec, total: int) -> RemoteMemory:
     pool = spec.memory_pool
     if pool is None:
         return RemoteMemory()
-    nodes = pool.nodes or 0
-    return RemoteMemory(
-        SHARING[pool.sharing],
-        latency=int(pool.latency * 10**9),
-        bandwidth=int(Fraction(pool.bandwidth) / 10**9),
-        nodes=nodes if pool.sharing == "node" else 0,
-        npus_per_node=total // nodes if pool.sharing == "node" and nodes else 0,
-    )
+    latency, bandwidth = int(pool.latency * 10**9), int(Fraction(pool.bandwidth) / 10**9)
+    nodes = pool.nodes or 0 if pool.sharing == "node" else 0
+    return RemoteMemory(SHARING[pool.sharing], latency, bandwidth, nodes, total // nodes if nodes else 0)
 
 
 def _compute_word(spec: Spec) -> str:
@@ -96,3 +92,50 @@ def _compute_word(spec: Spec) -> str:
     return next(
         name for name in ("fp32", "tf32", "bf16", "fp16", "fp64", "fp8", "int8") if getattr(spec.hardware.peak, name)
     )
+
+
+# -- compute
+
+
+def steer(time: int, flops: int, bytes_: int, peak_tflops: float, local_mem_gb: float) -> tuple[int, int] | None:
+    """`num_ops` and `tensor_size` for which the simulator's roofline takes `time`: the true ones where it then does.
+
+    Otherwise `tensor_size` 1 (limited by arithmetic) with a fitting `num_ops`, or, for hours-long nodes whose `num_ops`
+    would not fit into 63 bits, `num_ops` 1 (limited by memory) with a fitting `tensor_size`.
+
+    Args:
+        time: whole ns, at least 1.
+        flops: the node's FLOPs.
+        bytes_: the bytes that it moves.
+        peak_tflops: `peak-perf` of system.json, 1e12 FLOP/s.
+        local_mem_gb: `local-mem-bw` of system.json, 1e9 bytes per second.
+
+    Returns:
+        None when no such numbers exist: at fewer than 2 GFLOP/s or 1 GB/s, where whole operations are too coarse, and
+        beyond 2^63 bytes or nanoseconds.
+    """
+    if time > LARGEST:
+        return None
+    for num_ops, tensor_size in _candidates(time, flops, bytes_, peak_tflops, local_mem_gb):
+        if (
+            0 < num_ops <= LARGEST
+            and 0 < tensor_size <= LARGEST
+            and int(roofline_ns(num_ops, tensor_size, peak_tflops, local_mem_gb)) == time
+        ):
+            return num_ops, tensor_size
+    return None
+
+
+def _candidates(
+    time: int, flops: int, bytes_: int, peak_tflops: float, local_mem_gb: float
+) -> Iterator[tuple[int, int]]:
+    """Pairs to try, best first: just past `time`, its neighbours, then the middle of the nanosecond."""
+    yield flops, bytes_
+    yield from ((num_ops, 1) for num_ops in _near(time, Fraction(peak_tflops) * 1000))  # FLOPs a ns
+    yield from ((1, tensor_size) for tensor_size in _near(time, Fraction(local_mem_gb)))  # bytes a ns
+
+
+def _near(time: int, rate: Fraction) -> tuple[int, ...]:
+    """Whole amounts that take about `time` ns at a rate per ns."""
+    least = -int(-time * rate // 1)
+    return (least, least + 1, least + 2, int((time + Fraction(1, 2)) * rate))

@@ -106,18 +106,18 @@ class Decoder:
     def check_members(self, trace: Trace, rank: int, source: Source) -> None:
         """AS714 when a rank takes part in a group that it is not in."""
         for number in sorted(trace.groups):
-            if rank not in self._members(number):
+            if number not in self._sets:
+                self._sets[number] = frozenset(self.groups[number].members)
+            if rank not in self._sets[number]:
                 message = f"rank {rank} takes part in group {number}, and is not in it"
                 raise Diagnosed(diagnostic("AS714", message, source.whole()))
 
-    def _members(self, number: int) -> frozenset[int]:
-        if number not in self._sets:
-            self._sets[number] = frozenset(self.groups[number].members)
-        return self._sets[number]
-
     def _trace(self, data: bytes, rank: int) -> Result[Trace]:
         first, *rest = chakra.messages(data) or [b""]
-        _check_metadata(first)
+        metadata, node = chakra.parse("GlobalMetadata", first), chakra.parse("Node", first)
+        # A first message that is a node would be taken for metadata, and be lost.
+        if metadata is None or (node is not None and node.type and not metadata.version):
+            raise Diagnosed(diagnostic("AS706", "the first message is not GlobalMetadata"))
         if not rest:
             raise Diagnosed(diagnostic("AS706", "the trace has no node: an idle rank needs one"))
         # Most messages have been seen on other ranks; what follows is a few passes at the speed of the interpreter.
@@ -185,46 +185,30 @@ class Decoder:
         if common["host"] and kind in {Send, Receive, Collective}:
             raise node.refused("communicates, and has `is_cpu_op` true")
         if kind is Compute:
-            return self._compute(node, common), 0
+            # Only the roofline looks at these, and then it must find them.
+            missing = None if self.machine.roofline and not common["host"] and not self.machine.replay_only else 0
+            num_ops, tensor_size = node.integer("num_ops", missing), node.integer("tensor_size", missing)
+            common |= {"num_ops": num_ops, "tensor_size": tensor_size, "duration": node.message.duration_micros}
+            return Compute(flops=node.integer("flops", num_ops), bytes=node.integer("bytes", tensor_size), **common), 0
         if kind is Collective:
-            return self._collective(node, common)
+            number = node.integer("comm_type")
+            if number not in _KINDS:
+                raise node.refused(f"has `comm_type` {number}, which is no collective")
+            group, identity = self._group(node)
+            common |= {"kind": _KINDS[number], "group": group, "duration": node.message.duration_micros}
+            return Collective(bytes=node.integer("comm_size"), **common), identity
         if kind in (Send, Receive):
-            return self._message(node, kind, common, rank), 0
+            mine, other = ("comm_src", "comm_dst") if kind is Send else ("comm_dst", "comm_src")
+            if node.integer(mine, rank) != rank:
+                raise node.refused(f"has `{mine}` {node.integer(mine)} in the trace of rank {rank}")
+            peer = node.integer(other)
+            if peer >= self._ranks.size:
+                raise node.refused(f"has `{other}` {peer}: there are {self._ranks.size} NPUs")
+            named = None if self.names is None else self.names.peer(rank, peer)
+            axis, offset = named or ("rank", self._ranks.offset(peer - rank))
+            size, tag = node.integer("comm_size"), node.integer("comm_tag") % 2**32
+            return kind(axis=axis, offset=offset, bytes=size, tag=tag, **common), 0
         return kind(bytes=node.integer("tensor_size"), **common), 0
-
-    def _compute(self, node: _Node, common: dict[str, Any]) -> Compute:
-        # Only the roofline looks at these, and then it must find them.
-        missing = None if self.machine.roofline and not common["host"] and not self.machine.replay_only else 0
-        num_ops, tensor_size = node.integer("num_ops", missing), node.integer("tensor_size", missing)
-        return Compute(
-            num_ops=num_ops,
-            tensor_size=tensor_size,
-            duration=node.message.duration_micros,
-            flops=node.integer("flops", num_ops),
-            bytes=node.integer("bytes", tensor_size),
-            **common,
-        )
-
-    def _message(self, node: _Node, kind: Any, common: dict[str, Any], rank: int) -> Send | Receive:
-        mine, other = ("comm_src", "comm_dst") if kind is Send else ("comm_dst", "comm_src")
-        if node.integer(mine, rank) != rank:
-            raise node.refused(f"has `{mine}` {node.integer(mine)} in the trace of rank {rank}")
-        peer = node.integer(other)
-        if peer >= self._ranks.size:
-            raise node.refused(f"has `{other}` {peer}: there are {self._ranks.size} NPUs")
-        named = None if self.names is None else self.names.peer(rank, peer)
-        axis, offset = named or ("rank", self._ranks.offset(peer - rank))
-        tag = node.integer("comm_tag") % 2**32
-        message: Send | Receive = kind(axis=axis, offset=offset, bytes=node.integer("comm_size"), tag=tag, **common)
-        return message
-
-    def _collective(self, node: _Node, common: dict[str, Any]) -> _Read:
-        number = node.integer("comm_type")
-        if number not in _KINDS:
-            raise node.refused(f"has `comm_type` {number}, which is no collective")
-        group, identity = self._group(node)
-        size, duration = node.integer("comm_size"), node.message.duration_micros
-        return Collective(kind=_KINDS[number], bytes=size, group=group, duration=duration, **common), identity
 
     def _group(self, node: _Node) -> tuple[Group, int]:
         name = str(node.value("pg_name", ("string_val",), "a text") or "")
@@ -296,14 +280,6 @@ class _Node:
         if value < 0:
             raise self.refused(f"has `{name}` {int(value)}")
         return int(value)
-
-
-def _check_metadata(message: bytes) -> None:
-    """A first message that is a node would be taken for metadata, and be lost."""
-    metadata = chakra.parse("GlobalMetadata", message)
-    node = chakra.parse("Node", message)
-    if metadata is None or (node is not None and node.type and not metadata.version):
-        raise Diagnosed(diagnostic("AS706", "the first message is not GlobalMetadata"))
 
 
 def _sort(ops: list[Op]) -> None:

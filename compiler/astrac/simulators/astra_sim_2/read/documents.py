@@ -18,25 +18,26 @@ from astrac.simulators.algorithms import whole_2
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.blocks import names_2
 from astrac.simulators.table import rivals
+from astrac.simulators.trees import json_tree, yaml_tree
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from astrac.diagnostics import Diagnostic
     from astrac.positioned import Tree
+    from astrac.source import Source
 
-CUSTOM_KEYS = (
-    "per-node-custom-implementation",
-    *(f"{key}-custom" for key in keys.IMPLEMENTATION_KEYS.values()),
-)
+PARSERS: dict[str, Callable[[Source], Tree]] = {
+    "network": yaml_tree,
+    **dict.fromkeys(("system", "memory", "groups"), json_tree),
+}
+"""What makes a tree of a text, by kind of file; raises Diagnosed."""
+
+CUSTOM_KEYS = ("per-node-custom-implementation", *(f"{key}-custom" for key in keys.IMPLEMENTATION_KEYS.values()))
 """Keys of system.json that name traces of custom collectives."""
 
-UNMODELLED: dict[str, object] = {
-    "model-shared-bus": 0,
-    "track-local-mem": 0,
-    **dict.fromkeys(CUSTOM_KEYS),
-}
+UNMODELLED: dict[str, object] = {"model-shared-bus": 0, "track-local-mem": 0, **dict.fromkeys(CUSTOM_KEYS)}
 """Keys of system.json that change what happens in ways that a Machine cannot say, and the value that does not."""
 
 
@@ -61,16 +62,18 @@ def read_network(tree: Tree) -> Result[tuple[Dimension, ...]]:
     if old is not None:
         message = "these are keys of ASTRA-sim 1.0: 2.x reads `topology`, `npus_count`, `bandwidth` and `latency`"
         return Result(None, (diagnostic("AS704", message, tree.key(child("", old))),))
-    findings = [_hinted(found, tree) for found in conform.findings(tree, "network")] or _uneven(tree)
+    findings = [_hinted(found, tree) for found in conform.findings(tree, "network")]
+    if not findings:
+        count, note = len(tree.value["topology"]), Label(tree.at("/topology"), "the dimensions")
+        findings = [
+            diagnostic("AS702", _entries(key, tree, count), tree.at(f"/{key}"), note)
+            for key in ("npus_count", "bandwidth", "latency")
+            if len(tree.value[key]) != count
+        ]
     if findings:
         return Result(None, tuple(findings))
-    lists = [tree.value[key] for key in ("topology", "npus_count", "bandwidth", "latency")]
-    return Result(
-        tuple(
-            Dimension(block, size, float(bandwidth), float(latency))
-            for block, size, bandwidth, latency in zip(*lists, strict=True)
-        )
-    )
+    rows = zip(*(tree.value[key] for key in ("topology", "npus_count", "bandwidth", "latency")), strict=True)
+    return Result(tuple(Dimension(block, size, float(width), float(latency)) for block, size, width, latency in rows))
 
 
 def old_key(tree: Tree) -> str | None:
@@ -105,17 +108,6 @@ def _nearest(word: str) -> tuple[str, ...]:
     return did_you_mean(word, names_2())
 
 
-def _uneven(tree: Tree) -> list[Diagnostic]:
-    """Lists that are not as long as the first."""
-    count = len(tree.value["topology"])
-    note = Label(tree.at("/topology"), "the dimensions")
-    return [
-        diagnostic("AS702", _entries(key, tree, count), tree.at(f"/{key}"), note)
-        for key in ("npus_count", "bandwidth", "latency")
-        if len(tree.value[key]) != count
-    ]
-
-
 def _entries(key: str, tree: Tree, dimensions: int) -> str:
     """How many entries a list has, and should have."""
     count = len(tree.value[key])
@@ -145,7 +137,7 @@ def read_machine(
     lists = {kind: system.value[key] for kind, key in keys.IMPLEMENTATION_KEYS.items() if key in system.value}
     algorithms = {kind: tuple(words) for kind, words in lists.items()}
     machine = Machine(dimensions, algorithms, memory=remote or RemoteMemory(), queues=queues, **fields)
-    return Result(machine, tuple(_mixed(system)) or _short_lists(system, len(dimensions)))
+    return Result(machine, tuple(_mixed(system)) or tuple(_short_lists(system, len(dimensions))))
 
 
 def _mixed(system: Tree) -> Iterator[Diagnostic]:
@@ -159,20 +151,13 @@ def _mixed(system: Tree) -> Iterator[Diagnostic]:
                 break
 
 
-def _short_lists(system: Tree, dimensions: int) -> tuple[Diagnostic, ...]:
+def _short_lists(system: Tree, dimensions: int) -> Iterator[Diagnostic]:
     """Algorithm lists without a word for each dimension, unless one logical ring runs over all."""
-    lists = {key: system.value[key] for key in keys.IMPLEMENTATION_KEYS.values() if key in system.value}
-    hint = "dimensions without a word would take no part"
-    return tuple(
-        diagnostic(
-            "AS702",
-            _entries(key, system, dimensions),
-            system.at(f"/{key}"),
-            hints=(hint,) if len(words) < dimensions else (),
-        )
-        for key, words in lists.items()
-        if len(words) != dimensions and not (len(words) == 1 and whole_2(words[0]))
-    )
+    for key in keys.IMPLEMENTATION_KEYS.values():
+        words = system.value.get(key)
+        if words is not None and len(words) != dimensions and not (len(words) == 1 and whole_2(words[0])):
+            hints = ("dimensions without a word would take no part",) if len(words) < dimensions else ()
+            yield diagnostic("AS702", _entries(key, system, dimensions), system.at(f"/{key}"), hints=hints)
 
 
 def unmodelled(system: Tree) -> dict[str, Diagnostic]:

@@ -72,14 +72,19 @@ def of_options(
         Diagnosed: AS708 for an option that is missing or unknown: ASTRA-sim ignores a misspelt one.
     """
     values: dict[str, Any] = {}
-    for option, text in dict(_pairs(arguments)).items():
+    given: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        option, mark, value = argument.partition("=")
+        given[option] = value if mark else next(rest, "")
+    for option, text in given.items():
         if option not in _OPTIONS:
             hints = did_you_mean(option, _OPTIONS)
             raise Diagnosed(diagnostic("AS708", f"`{option}` is no option of ASTRA-sim, which ignores it", hints=hints))
         name, convert = _OPTIONS[option]
         try:
             values[name] = convert(text)
-        except ValueError:
+        except (KeyError, ValueError):
             raise Diagnosed(diagnostic("AS708", f"`{option}` cannot be `{text}`")) from None
     for name in ("network", "system", "workload"):
         if name not in values:
@@ -141,37 +146,24 @@ _TABLE = re.compile(r'"per-node-custom-implementation"\s*:\s*"([^"]+)"')
 _ENTRY = re.compile(r"^[ \t]*(?:\S+[ \t]*:|-)[ \t]+(\S+)", re.MULTILINE)
 
 
-def _pairs(arguments: Iterable[str]) -> Iterable[tuple[str, str]]:
-    rest = iter(arguments)
-    for argument in rest:
-        option, mark, value = argument.partition("=")
-        yield option, value if mark else next(rest, "")
-
-
-def _switch(text: str) -> bool:
-    return {"true": True, "1": True, "false": False, "0": False, "": True}[text]
-
-
 def _count(text: str) -> int:
     if not 1 <= int(text) <= 1 << 20:
         raise ValueError(text)
     return int(text)
 
 
-def _group_file(text: str) -> Path | None:
-    """ASTRA-sim takes any path with these letters for no file."""
-    return None if "empty" in text else Path(text)
-
+_SWITCH = {"true": True, "1": True, "false": False, "0": False, "": True}
 
 _OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     keys.OPTIONS["network"]: ("network", Path),
     keys.OPTIONS["system"]: ("system", Path),
     keys.OPTIONS["workload"]: ("workload", Path),
     keys.OPTIONS["memory"]: ("memory", Path),
-    keys.OPTIONS["groups"]: ("groups", _group_file),
+    # ASTRA-sim takes any path with these letters for no file.
+    keys.OPTIONS["groups"]: ("groups", lambda text: None if "empty" in text else Path(text)),
     keys.OPTIONS["queues"]: ("queues", _count),
     "--injection-scale": ("injection_scale", float),
-    "--rendezvous-protocol": ("rendezvous", _switch),
+    "--rendezvous-protocol": ("rendezvous", _SWITCH.__getitem__),
     "--comm-scale": ("", str),
     "--compute-scale": ("", str),
     "--logging-configuration": ("", str),

@@ -1,28 +1,34 @@
-"""Job -> the files of a 2.x bundle, read back before they are written: they must say what the Job says."""
+"""Job -> the files of a 2.x bundle, read back before they are written: they must say what the Job says.
+
+A Program is encoded once, with holes where the rank matters; a rank's trace fills them. Only three things depend on the
+rank: its number and its peer's in sends and receives, and the ids of its communicator groups. They are a Node's last
+attributes, so a hole is plain bytes between two pieces that all ranks share; only the length that leads the Node
+depends on what is filled in, and there are few different lengths.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-from astrac.bundle import json_text, text_artifact
+from astrac import varint
+from astrac.bundle import Artifact, json_text, text_artifact
 from astrac.diagnostics import Diagnosed, diagnostic, has_errors
 from astrac.job import IMPLEMENTED, Collective, ListedGroup, Receive, Send
 from astrac.simulators import templates
-from astrac.simulators.astra_sim_2 import groups, keys
+from astrac.simulators.astra_sim_2 import chakra, groups, keys
 from astrac.simulators.astra_sim_2.read.decode import Decoder
 from astrac.simulators.astra_sim_2.read.documents import read_groups, read_machine, read_memory, read_network
-from astrac.simulators.astra_sim_2.write import traces
 from astrac.simulators.trees import json_tree, yaml_tree
 from astrac.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from astrac.bundle import Artifact
     from astrac.diagnostics import Result
-    from astrac.job import Job, Machine, Op, RemoteMemory
+    from astrac.job import Group, Job, Machine, Op, Program, RemoteMemory
 
 T = TypeVar("T")
 
@@ -46,7 +52,7 @@ def write(job: Job, cycles: int | None) -> tuple[Artifact, ...]:
         in_order = sorted(numbering.ids.items(), key=lambda item: item[1])
         files[keys.GROUPS] = json_text({str(number): members for members, number in in_order})
     path = f"{keys.WORKLOAD}/{trace_name(job)}.{{rank}}.et"
-    of_ranks = tuple(traces.artifacts(job, numbering, path))
+    of_ranks = tuple(_traces(job, numbering, path))
     _read_back(job, files, numbering, of_ranks)
     script = templates.render(_FOLDER, "run.sh", npus=job.machine.npus, arguments=command(job), cycles=cycles)
     return (
@@ -84,11 +90,13 @@ def render_network(machine: Machine) -> str:
 
 def render_system(machine: Machine) -> str:
     """system.json: switches as 0 and 1 (`false` would switch them on), lists with a word for every dimension."""
-    scalars = {key: _number(getattr(machine, attribute)) for key, attribute in keys.SYSTEM_KEYS.items()}
+    scalars = {key: getattr(machine, attribute) for key, attribute in keys.SYSTEM_KEYS.items()}
+    # Whole doubles lose their fraction; the simulator reads the same number.
+    whole = {key: int(value) for key, value in scalars.items() if isinstance(value, float | bool) and value % 1 == 0}
     lists = {
         keys.IMPLEMENTATION_KEYS[kind]: machine.algorithms[kind] for kind in IMPLEMENTED if kind in machine.algorithms
     }
-    return json_text({key: value for key, value in (scalars | lists).items() if value is not None})
+    return json_text({key: value for key, value in (scalars | whole | lists).items() if value is not None})
 
 
 def render_memory(memory: RemoteMemory) -> str:
@@ -98,11 +106,117 @@ def render_memory(memory: RemoteMemory) -> str:
     return json_text(values | {"memory-type": memory.type.value})
 
 
-def _number(value: str | float | None) -> str | float | None:
-    """Switches become 0 and 1, whole doubles lose their fraction; the simulator reads the same number."""
-    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
-        return int(value)
-    return value
+# -- traces
+
+
+class _Peer(NamedTuple):
+    """A hole for both ends of a message."""
+
+    axis: str
+    offset: int
+    send: bool
+
+
+_Hole: TypeAlias = "_Peer | Group"
+_Values: TypeAlias = "tuple[bytes, ...]"
+
+
+@dataclass(frozen=True)
+class _Template:
+    """An encoded Program: before[0], length, nodes[0], a value, before[1], length, nodes[1], a value, ..., tail.
+
+    Attributes:
+        before: the finished bytes before each Node with a hole.
+        nodes: the bytes of that Node up to its hole.
+        filled: which of `holes` it has.
+        tail: the finished bytes after the last hole.
+        holes: the distinct ones.
+    """
+
+    before: tuple[bytes, ...]
+    nodes: tuple[bytes, ...]
+    filled: tuple[int, ...]
+    tail: bytes
+    holes: tuple[_Hole, ...]
+    _lengths: dict[tuple[int, ...], list[bytes]] = field(default_factory=dict, compare=False)
+
+    def pieces(self, values: _Values) -> list[bytes]:
+        """The trace, to be joined; there are few different lengths of values, so those that lead Nodes are kept."""
+        sizes = tuple(map(len, values))
+        lengths = self._lengths.get(sizes)
+        if lengths is None:
+            nodes = zip(self.nodes, self.filled, strict=True)
+            lengths = self._lengths[sizes] = [varint.encode(len(node) + sizes[hole]) for node, hole in nodes]
+        pieces = [b""] * (4 * len(self.nodes) + 1)
+        pieces[:-1:4] = self.before
+        pieces[1::4] = lengths
+        pieces[2::4] = self.nodes
+        pieces[3::4] = [values[hole] for hole in self.filled]
+        pieces[-1] = self.tail
+        return pieces
+
+    def contents(self, values: _Values) -> Iterator[bytes]:
+        """Makes the bytes of the trace when it is asked: only one is in memory at a time."""
+        yield b"".join(self.pieces(values))
+
+
+def _traces(job: Job, numbering: groups.Numbering, path: str) -> Iterator[Artifact]:
+    """The traces of all ranks, ordered by their lowest rank; ranks with equal bytes share an artifact.
+
+    Args:
+        job: its programs and classes.
+        numbering: of its groups.
+        path: with `{rank}` in it.
+    """
+    shares: dict[tuple[int, _Values], list[int]] = {}
+    templates = [_encode(program, len(job.machine.dimensions)) for program in job.programs]
+    for members in job.classes:
+        template = templates[members.program]
+        for rank in job.ranks(members):
+            values = tuple(_fill(hole, rank, job, numbering) for hole in template.holes)
+            shares.setdefault((members.program, values), []).append(rank)
+    for (program, values), ranks in sorted(shares.items(), key=lambda share: min(share[1])):
+        yield Artifact(
+            path=path,
+            ranks=tuple(sorted(ranks)),
+            size=sum(map(len, templates[program].pieces(values))),
+            contents=partial(templates[program].contents, values),
+        )
+
+
+def _encode(program: Program, dimensions: int) -> _Template:
+    finished = bytearray(chakra.framed(chakra.metadata()))
+    before: list[bytes] = []
+    nodes: list[bytes] = []
+    filled: list[int] = []
+    holes: dict[_Hole, int] = {}
+    for op in program.ops:
+        hole: _Hole | None = None
+        involved = None
+        if isinstance(op, Send | Receive):
+            hole = _Peer(op.axis, op.offset, isinstance(op, Send))
+        elif isinstance(op, Collective):
+            involved = op.group.dimensions
+            if involved is None:
+                # Beside a `pg_name`, which then decides alone; never left out, since four would be assumed.
+                hole, involved = op.group, (True,) * dimensions
+        node = chakra.node(op, involved)
+        if hole is None:
+            finished += chakra.framed(node)
+            continue
+        before.append(bytes(finished))
+        nodes.append(node)
+        filled.append(holes.setdefault(hole, len(holes)))
+        finished.clear()
+    return _Template(tuple(before), tuple(nodes), tuple(filled), bytes(finished), tuple(holes))
+
+
+def _fill(hole: _Hole, rank: int, job: Job, numbering: groups.Numbering) -> bytes:
+    if isinstance(hole, _Peer):
+        peer = job.axis(hole.axis).peer(rank, hole.offset)
+        source, destination = (rank, peer) if hole.send else (peer, rank)
+        return chakra.attributes({"comm_src": source, "comm_dst": destination})
+    return chakra.attributes({"pg_name": str(numbering.id(hole, rank))})
 
 
 # -- reading back
