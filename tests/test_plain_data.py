@@ -1,13 +1,21 @@
 """Runs of ranks, JSON for people, limits of manifests, places in texts, suggestions: what all else stands on."""
 
 import json
-import os
 
 import pytest
 
-from astrac import bundle
-from astrac.bundle.artifact import Artifact, Bundle, entry, json_text, paths, ranks_of, runs, text_artifact
-from astrac.bundle.manifest import listed_files, read_manifest
+from astrac.bundle.artifact import (
+    Artifact,
+    Bundle,
+    entry,
+    json_text,
+    listed_files,
+    paths,
+    ranks_of,
+    read_manifest,
+    runs,
+    text_artifact,
+)
 from astrac.source import Position, Source
 from astrac.suggest import LISTED, did_you_mean, listed, mean_or_list, nearest
 
@@ -103,19 +111,6 @@ def test_what_is_no_file_is_no_manifest(tmp_path):
     (tmp_path / "manifest.json").rename(tmp_path / "real")
     (tmp_path / "manifest.json").symlink_to("real")
     assert read_manifest(tmp_path) is None
-
-
-def test_a_link_or_another_size_differs_unread(tmp_path):
-    made = Bundle({"compiler": "astrac 1"}, (text_artifact("a", "word"), text_artifact("b", "word")))
-    assert bundle.write(made, tmp_path / "out").ok
-    (tmp_path / "out/a").rename(tmp_path / "a")
-    (tmp_path / "out/a").symlink_to(tmp_path / "a")
-    (tmp_path / "out/b").write_text("words")
-    assert [tuple(each) for each in bundle.differences(made, tmp_path / "out")] == [("a", "differs"), ("b", "differs")]
-    (tmp_path / "out/a").unlink()
-    os.link(tmp_path / "a", tmp_path / "out/a")
-    (tmp_path / "out/b").unlink()
-    assert [tuple(each) for each in bundle.differences(made, tmp_path / "out")] == [("b", "missing")]
 
 
 # -- places in texts

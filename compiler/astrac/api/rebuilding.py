@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from astrac.api.checking import MAX_SPEC_BYTES, Options
 from astrac.api.compiling import compile_data
 from astrac.bundle import MANIFEST, entries, read_manifest
-from astrac.bundle.artifact import paths, ranks_of
+from astrac.bundle.artifact import files_of
 from astrac.diagnostics import Diagnostic, diagnostic, has_errors
 from astrac.source import Source
 
@@ -109,8 +109,7 @@ def _compared(folder: Path, spec: Path, manifest: dict[str, Any], compiled: Comp
     wrong: dict[str, int] = {}
     digests: dict[tuple[int, int], str] = {}
     for line in lines.values():
-        ranks = list(ranks_of(line["ranks"])) if "ranks" in line else []
-        other = [path for path in paths(line["path"], ranks) if _digest(folder / path, digests) != line["sha256"]]
+        other = [path for path in files_of(line) if _digest(folder / path, digests) != line["sha256"]]
         if other:
             wrong[other[0]] = len(other) - 1
     head = json.loads(json.dumps(dict(compiled.bundle.head)))

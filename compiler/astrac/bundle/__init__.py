@@ -3,21 +3,7 @@
 `write` puts a bundle into a folder so that whoever looks sees the old one or the new one, never a mixture.
 """
 
-from astrac.bundle.artifact import MANIFEST, Artifact, Bundle, Entry, entries, json_text, text_artifact
-from astrac.bundle.comparing import Difference, differences
-from astrac.bundle.manifest import read_manifest
+from astrac.bundle.artifact import MANIFEST, Artifact, Bundle, entries, json_text, read_manifest, text_artifact
 from astrac.bundle.writing import write
 
-__all__ = [
-    "MANIFEST",
-    "Artifact",
-    "Bundle",
-    "Difference",
-    "Entry",
-    "differences",
-    "entries",
-    "json_text",
-    "read_manifest",
-    "text_artifact",
-    "write",
-]
+__all__ = ["MANIFEST", "Artifact", "Bundle", "entries", "json_text", "read_manifest", "text_artifact", "write"]

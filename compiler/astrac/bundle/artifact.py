@@ -1,20 +1,27 @@
-"""What a bundle is made of."""
+"""What a bundle is made of, and its manifest: written as text, read back from a folder."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
 MANIFEST = "manifest.json"
 """Makes a folder ours; written last."""
 
 Entry: TypeAlias = "dict[str, Any]"
 """A line of the manifest: `path`, `size`, `sha256`; for equal files `ranks` and whether they are `linked`."""
+
+_MAX_BYTES = 64 << 20
+_MAX_FILES = 1 << 20
+_RUNS = re.compile(r"\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -106,9 +113,47 @@ def runs(ranks: Iterable[int]) -> str:
 
 def ranks_of(text: str) -> Iterator[int]:
     """The ranks that a text of `runs` names, ascending."""
+    return chain.from_iterable(_ranges(text))
+
+
+def _ranges(text: str) -> Iterator[range]:
     for run in text.split(","):
         first, _, last = run.partition("-")
-        yield from range(int(first), int(last or first) + 1)
+        yield range(int(first), int(last or first) + 1)
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest of a folder, None when there is none or it is not of ours; as far as it is looked at here."""
+    file = folder / MANIFEST
+    if file.is_symlink() or not file.is_file() or file.stat().st_size > _MAX_BYTES:
+        return None
+    try:
+        document = json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) and _is_ours(document) else None
+
+
+def _is_ours(document: dict[str, Any]) -> bool:
+    lines = document.get("files")
+    return (
+        str(document.get("compiler", "")).startswith("astrac ")
+        and isinstance(lines, list)
+        and all(isinstance(line, dict) and isinstance(line.get("path"), str) for line in lines)
+        and all(_RUNS.fullmatch(str(line.get("ranks", "0"))) for line in lines)
+        and sum(len(run) for line in lines for run in _ranges(str(line.get("ranks", "0")))) <= _MAX_FILES
+    )
+
+
+def files_of(line: Entry) -> Iterator[str]:
+    """The paths of the files that a line of a manifest is about."""
+    return paths(line["path"], ranks_of(line["ranks"]) if "ranks" in line else ())
+
+
+def listed_files(folder: Path) -> set[str] | None:
+    """The paths of the bundle in a folder, as its manifest says; None without one."""
+    manifest = read_manifest(folder)
+    return None if manifest is None else {path for line in manifest["files"] for path in files_of(line)}
 
 
 def json_text(value: object) -> str:

@@ -11,6 +11,8 @@ exchange, and nothing is cleared that has no name there. No symbolic link is fol
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import fcntl
 import os
 import shutil
@@ -20,15 +22,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from astrac.bundle.artifact import MANIFEST, entry, json_text
-from astrac.bundle.manifest import listed_files, read_manifest
-from astrac.bundle.swap import swap
+from astrac.bundle.artifact import MANIFEST, entry, json_text, listed_files, read_manifest
 from astrac.diagnostics import Diagnosed, Result, diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from astrac.bundle.artifact import Artifact, Bundle, Entry
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
 def write(
@@ -110,6 +114,31 @@ def _write(bundle: Bundle, place: _Folders, *, copy: bool, progress: Callable[[i
     swap(place.new, place.folder, place.old)
     _clear(place.new, place.folder)
     _clear(place.old, place.folder)
+
+
+def swap(new: Path, folder: Path, old: Path) -> None:
+    """Put `new` where `folder` is, in one step where the system can.
+
+    Afterwards what was in `folder` is at `new`, or at `old` where it took two renames, or nowhere if there was none.
+    """
+    if not folder.exists():
+        new.rename(folder)
+    elif not _exchanged(new, folder):
+        folder.rename(old)
+        new.rename(folder)
+
+
+def _exchanged(new: Path, folder: Path) -> bool:
+    """Whether the system has, and the file system supports, renameat2 with RENAME_EXCHANGE (Linux 3.15)."""
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
+        return False
+    if renameat2(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(folder), _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number))
 
 
 def _repair(place: _Folders) -> None:
