@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from astrac.estimate.model import AxisTraffic, ClassOfRanks, Estimate, LayerTime, Segment, Throughput, failed
+from astrac.estimate.model import AxisTraffic, ClassOfRanks, Estimate, LayerTime, Segment, Throughput
 from astrac.estimate.report import ROWS, brief, text
 from astrac.simulators.results import Failure, Outcome, Run
 from astrac.training.plan import MemoryFootprint
@@ -107,9 +107,9 @@ def test_sections_without_figures_are_left_out():
 
 
 def test_a_run_without_figures():
-    hang = failed(Failure(Outcome.HANG, "rank 3 waits"), 8)
+    hang = Estimate(0, 1, 8, failure=Failure(Outcome.HANG, "rank 3 waits"))
     assert text(hang, "x") == "x\n  the simulator would not finish: rank 3 waits\n"
-    assert text(failed(Failure(Outcome.UNKNOWN, "too many")), "x") == "x\n  no estimate: too many\n"
+    assert text(Estimate(0, 1, 0, failure=Failure(Outcome.UNKNOWN, "too many")), "x") == "x\n  no estimate: too many\n"
     assert brief(hang) == ["step time   rank 3 waits"]
     assert (hang.npus, hang.steps, hang.cycles, hang.slowest) == (8, 1, 0, None)
 
@@ -141,7 +141,7 @@ def test_what_assertions_may_ask_for():
         "tokens_per_second": Fraction(99.94),
         "utilisation": Fraction(0.4567),
     }
-    nothing = failed(Failure(Outcome.HANG, "x")).quantities()
+    nothing = Estimate(0, 1, 0, failure=Failure(Outcome.HANG, "x")).quantities()
     assert {name: quantity.value for name, quantity in nothing.items()} == dict.fromkeys(
         ("step_time", "cycles", "compute", "communication", "memory_time", "bubble"), 0
     )

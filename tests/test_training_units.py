@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from astrac.api.checking import check
-from astrac.estimate.breakdown import breakdown
-from astrac.estimate.traffic import wire_time
+from astrac.estimate.breakdown import breakdown, wire_time
 from astrac.job import (
     Axis,
     AxisGroup,

@@ -13,7 +13,7 @@ from astrac.api.compiling import planned, points
 from astrac.api.guarding import best_set
 from astrac.bundle import MANIFEST
 from astrac.diagnostics import Diagnosed
-from astrac.estimate import estimate, failed
+from astrac.estimate import Estimate, estimate
 from astrac.estimate.report import text
 from astrac.figures import columns, duration, share, size
 from astrac.simulators.protocol import Ability, Failure, Outcome
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from astrac.api.checking import Options
     from astrac.diagnostics import Diagnostic, Result
-    from astrac.estimate import Estimate
     from astrac.simulators.protocol import Simulator
 
 LOOKED_AT = 1 << 20
@@ -111,7 +110,7 @@ def _estimated(title: str, simulator: Simulator, read: Result[object], backend: 
 def _unreadable(title: str, diagnostics: tuple[Diagnostic, ...]) -> Estimated:
     """Inputs that the simulator would not run either: an estimate that fails for the first reason found."""
     reason = next((finding.message for finding in diagnostics if finding.is_error), diagnostics[0].message)
-    return Estimated(title, (), failed(Failure(Outcome.ABORT, reason)), diagnostics)
+    return Estimated(title, (), Estimate(0, 1, 0, failure=Failure(Outcome.ABORT, reason)), diagnostics)
 
 
 # -- for people and for programs

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from astrac.estimate.breakdown import breakdown, whole
-from astrac.estimate.model import AxisTraffic, ClassOfRanks, Estimate, LayerTime, Throughput, failed
-from astrac.estimate.path import critical_path
-from astrac.estimate.traffic import layers, traffic
+from astrac.estimate.breakdown import breakdown, critical_path, layers, traffic, whole
+from astrac.estimate.model import Estimate, Throughput
 from astrac.job import Job
 from astrac.training.strategies.placement import npus
 
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from astrac.simulators.protocol import SimulationResult
     from astrac.training.plan import Plan
 
-__all__ = ["AxisTraffic", "ClassOfRanks", "Estimate", "LayerTime", "Throughput", "estimate", "failed"]
+__all__ = ["Estimate", "estimate"]
 
 
 def estimate(result: SimulationResult, job: Any = None, plan: Plan | None = None) -> Estimate:

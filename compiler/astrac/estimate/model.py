@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac.units import Quantity, dimension
 
@@ -63,8 +63,7 @@ class AxisTraffic:
     algorithms: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class LayerTime:
+class LayerTime(NamedTuple):
     """Of one layer on the slowest rank, ns over all micro-batches and steps; communication hidden or not."""
 
     name: str
@@ -107,7 +106,7 @@ class Estimate:
     Attributes:
         cycles: when the last rank finishes; 0 when the run fails.
         steps: training steps in the run.
-        npus: ranks.
+        npus: ranks; 0 where even their number is unknown.
         runs: cycles and exposed communication of all ranks, ascending, in runs of equal ones.
         failure: why the simulator would crash, hang or half-finish, or that nobody knows; None when it would not.
         doubt: why the figures may differ from the simulator's; None when they cannot.
@@ -120,15 +119,15 @@ class Estimate:
     cycles: int
     steps: int
     npus: int
-    runs: tuple[Run, ...]
-    failure: Failure | None
-    doubt: str | None
-    classes: tuple[ClassOfRanks, ...]
-    traffic: tuple[AxisTraffic, ...]
-    layers: tuple[LayerTime, ...]
-    path: tuple[Segment, ...]
-    memory: MemoryFootprint | None
-    throughput: Throughput | None
+    runs: tuple[Run, ...] = ()
+    failure: Failure | None = None
+    doubt: str | None = None
+    classes: tuple[ClassOfRanks, ...] = ()
+    traffic: tuple[AxisTraffic, ...] = ()
+    layers: tuple[LayerTime, ...] = ()
+    path: tuple[Segment, ...] = ()
+    memory: MemoryFootprint | None = None
+    throughput: Throughput | None = None
 
     @property
     def fails(self) -> str | None:
@@ -152,8 +151,13 @@ class Estimate:
             "doubt": self.doubt,
             "ranks": [run._asdict() for run in self.runs],
             "classes": [vars(entry) for entry in self.classes],
-            "traffic": [_traffic(entry) for entry in self.traffic],
-            "layers": [vars(entry) for entry in self.layers],
+            "traffic": [
+                vars(entry)
+                | {"algorithms": list(entry.algorithms)}
+                | {"bandwidth": entry.bytes / entry.time * 1e9 if entry.time else 0}
+                for entry in self.traffic
+            ],
+            "layers": [entry._asdict() for entry in self.layers],
             "critical_path": [vars(entry) for entry in self.path],
             "memory": None if memory is None else {name: getattr(memory, name) for name in MEMORY_TERMS},
             "throughput": None if self.throughput is None else vars(self.throughput),
@@ -196,16 +200,6 @@ class Estimate:
             for entry in self.traffic
             if any(word.startswith(("direct", "oneDirect")) for word in entry.algorithms) and entry.wire <= entry.time
         )
-
-
-def failed(failure: Failure, npus: int = 0, steps: int = 1) -> Estimate:
-    """The estimate of a run that would not finish; `npus` 0 where even their number is unknown."""
-    return Estimate(0, steps, npus, (), failure, None, (), (), (), (), None, None)
-
-
-def _traffic(entry: AxisTraffic) -> dict[str, Any]:
-    achieved = entry.bytes / entry.time * 1e9 if entry.time else 0
-    return vars(entry) | {"algorithms": list(entry.algorithms), "bandwidth": achieved}
 
 
 MEMORY_TERMS = ("weights", "gradients", "optimizer", "activations", "buffers", "total")

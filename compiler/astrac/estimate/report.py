@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 ROWS = 12
 """Layers and path segments that are shown; JSON has all."""
 
+_HEADS = {"communication": "exposed communication"}
+
 
 def text(estimate: Estimate, title: str) -> str:
     """The report of one estimate; ends with a line break."""
@@ -44,15 +46,8 @@ def brief(estimate: Estimate) -> list[str]:
     lines = [f"{'step time':<12}{duration(estimate.cycles / estimate.steps)}, {estimate.cycles:,} cycles of 1 ns"]
     slowest = estimate.slowest
     if slowest is not None:
-        names = (
-            ("compute", "compute"),
-            ("communication", "exposed communication"),
-            ("memory", "memory"),
-            ("bubble", "bubble"),
-        )
-        parts = [
-            f"{word} {share(getattr(slowest, name), slowest.cycles)}" for name, word in names if getattr(slowest, name)
-        ]
+        times = [(name, getattr(slowest, name)) for name in ("compute", "communication", "memory", "bubble")]
+        parts = [f"{_HEADS.get(name, name)} {share(time, slowest.cycles)}" for name, time in times if time]
         lines.append(f"{'of which':<12}{', '.join(parts)}")
     if estimate.memory is not None:
         lines.append(f"{'memory':<12}{size(estimate.memory.total)} a rank")
@@ -81,8 +76,7 @@ def _summary(estimate: Estimate) -> list[str]:
 def _classes(estimate: Estimate) -> list[str]:
     names = ("compute", "communication", "memory", "host", "bubble")
     used = [name for name in names if any(getattr(entry, name) for entry in estimate.classes)]
-    heads = {"communication": "exposed communication"}
-    rows = [["ranks", "", "total", *(heads.get(name, name) for name in used)]]
+    rows = [["ranks", "", "total", *(_HEADS.get(name, name) for name in used)]]
     for entry in estimate.classes:
         shares = [f"{duration(getattr(entry, name))} {share(getattr(entry, name), entry.cycles)}" for name in used]
         rows.append([entry.name, f"{entry.ranks:,}", duration(entry.cycles), *shares])
@@ -105,18 +99,9 @@ def _layers(estimate: Estimate) -> list[str]:
     if not estimate.layers:
         return []
     kinds = _kinds(estimate.layers)
-    busiest = sorted(kinds, key=lambda row: -(row.forward + row.backward + row.optimizer + row.communication))
-    shown = set(busiest[:ROWS])
+    shown = set(sorted(kinds, key=lambda row: -sum(row[1:-1]))[:ROWS])
     rows = [["layer", "forward", "backward", "optimizer", "communication", "bytes"]]
-    rows += [
-        [
-            row.name,
-            *(duration(value) for value in (row.forward, row.backward, row.optimizer, row.communication)),
-            size(row.bytes),
-        ]
-        for row in kinds
-        if row in shown
-    ]
+    rows += [[row.name, *map(duration, row[1:-1]), size(row.bytes)] for row in kinds if row in shown]
     lines = columns(rows, left=(0,))
     rest = len(kinds) - len(shown)
     return [*lines, f"... and {rest} smaller ones (--format json has all)"] if rest else lines
@@ -130,11 +115,7 @@ def _kinds(layers: Sequence[LayerTime]) -> list[LayerTime]:
     return [
         LayerTime(
             f"{name} x {len(rows)}" if len(rows) > 1 else rows[0].name,
-            sum(row.forward for row in rows),
-            sum(row.backward for row in rows),
-            sum(row.optimizer for row in rows),
-            sum(row.communication for row in rows),
-            sum(row.bytes for row in rows),
+            *map(sum, zip(*(row[1:] for row in rows), strict=True)),
         )
         for name, rows in groups.items()
     ]
