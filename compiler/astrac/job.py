@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import cached_property
-from itertools import product
+from itertools import accumulate, product
 from math import inf, prod
+from operator import mul
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
@@ -142,6 +143,15 @@ class Machine:
     def npus(self) -> int:
         """The number of ranks: the product of the dimensions."""
         return prod(dimension.size for dimension in self.dimensions)
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """An axis a dimension: `dim0`, `dim1`, ..., innermost first."""
+        strides = accumulate((dimension.size for dimension in self.dimensions), mul, initial=1)
+        return tuple(
+            Axis(f"dim{at}", stride, dimension.size)
+            for at, (dimension, stride) in enumerate(zip(self.dimensions, strides, strict=False))
+        )
 
     def bytes_per_ns(self, dimension: int) -> float:
         """The bandwidth of one link of a dimension, given by its index."""
@@ -392,12 +402,8 @@ class Job:
                 chosen = tuple(sorted(group.only))
                 found = [(axis.stride, axis.size, chosen or range(axis.size)) for axis in axes]
             else:
-                sizes = [dimension.size for dimension in self.machine.dimensions]
-                found = [
-                    (prod(sizes[:index]), sizes[index], range(sizes[index]))
-                    for index in reversed(range(len(sizes)))
-                    if group.dimensions[index]
-                ]
+                whole = [axis for axis, involved in zip(self.machine.axes, group.dimensions, strict=False) if involved]
+                found = [(axis.stride, axis.size, range(axis.size)) for axis in reversed(whole)]
             self._known_digits[group] = tuple(found)
         return self._known_digits[group]
 

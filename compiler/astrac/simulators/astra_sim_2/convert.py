@@ -88,9 +88,6 @@ def _group(job: Job, group: Group, rank: int) -> object:
     return group.dimensions if group.dimensions is not None else job.members(group, rank)
 
 
-# -- specs
-
-
 def to_spec(found: FileSet, origin: str) -> Result[str]:
     """The spec of a bundle, or of a machine where there are no traces.
 

@@ -80,9 +80,6 @@ def trace_name(job: Job) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", job.name).lstrip(".-") or "trace"
 
 
-# -- texts
-
-
 def render_network(machine: Machine) -> str:
     """The text of network.yml: one entry a dimension in each list, innermost first."""
     return templates.render(_FOLDER, "network.yml", npus=machine.npus, dimensions=machine.dimensions)

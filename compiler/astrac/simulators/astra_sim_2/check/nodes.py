@@ -165,12 +165,9 @@ class _Ends:
                     self.sent.setdefault(_Message(rank, peer, tag, size), []).extend(ops)
                 else:
                     self.received.setdefault(_Message(peer, rank, tag, size), []).extend(ops)
-        self.missing = [message for message in self.received if self._unsent(message) > 0]
-        self.spare = [message for message in self.sent if self._unsent(message) < 0]
-
-    def _unsent(self, message: _Message) -> int:
-        """How many more of a message are received than sent."""
-        return len(self.received.get(message, ())) - len(self.sent.get(message, ()))
+        sent, received = ({message: len(ops) for message, ops in ends.items()} for ends in (self.sent, self.received))
+        self.missing = [message for message, count in received.items() if count > sent.get(message, 0)]
+        self.spare = [message for message, count in sent.items() if count > received.get(message, 0)]
 
 
 def messages(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -234,15 +231,12 @@ def _in_vain(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
 
 def _corners(evidence: Evidence, ends: _Ends) -> Iterator[Diagnostic]:
     """Messages between ranks that differ in several dimensions."""
-    sizes = [dimension.size for dimension in evidence.job.machine.dimensions]
-    crossing = []
-    for message in ends.sent if len(sizes) > 1 else ():
-        stride, differing = 1, 0
-        for size in sizes:
-            differing += message.source // stride % size != message.destination // stride % size
-            stride *= size
-        if differing > 1:
-            crossing.append(message)
+    axes = [(axis.stride, axis.size) for axis in evidence.job.machine.axes]
+    crossing = [
+        message
+        for message in (ends.sent if len(axes) > 1 else ())
+        if sum(message.source // stride % size != message.destination // stride % size for stride, size in axes) > 1
+    ]
     if crossing:
         first = crossing[0]
         text = (

@@ -94,9 +94,6 @@ def _compute_word(spec: Spec) -> str:
     )
 
 
-# -- compute
-
-
 def steer(time: int, flops: int, bytes_: int, peak_tflops: float, local_mem_gb: float) -> tuple[int, int] | None:
     """`num_ops` and `tensor_size` for which the simulator's roofline takes `time`: the true ones where it then does.
 

@@ -101,9 +101,10 @@ def of_set(found: FileSet) -> Files:
         Diagnosed: as `of_options`.
     """
     name, folder = found.simulator, found.folder
-    for top, base in ((folder, folder / name), (folder.resolve().parent, folder)):
-        if base.name != name or (top != folder and folder.resolve().name != name):
-            continue
+    places = [(folder, folder / name)]
+    if folder.name == name == folder.resolve().name:
+        places.append((folder.resolve().parent, folder))
+    for top, base in places:
         manifest = read_manifest(top) or {}
         commands = manifest.get("commands", {})
         if isinstance(commands, dict) and isinstance(commands.get(name), list):

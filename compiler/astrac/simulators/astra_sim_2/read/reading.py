@@ -9,14 +9,12 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from itertools import accumulate
-from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
 from astrac.files import content
-from astrac.job import IMPLEMENTED, Axis, Box, Dimension, Job, ListedGroup, Machine, RankClass
+from astrac.job import IMPLEMENTED, Box, Dimension, Job, ListedGroup, Machine, RankClass
 from astrac.simulators.astra_sim_2 import chakra
 from astrac.simulators.astra_sim_2.kinds import KINDS
 from astrac.simulators.astra_sim_2.read import documents
@@ -27,7 +25,7 @@ from astrac.source import Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from astrac.job import Program
+    from astrac.job import Axis, Program
     from astrac.positioned import Tree
     from astrac.simulators.astra_sim_2.groups import Names
     from astrac.simulators.astra_sim_2.read.decode import Trace
@@ -237,16 +235,12 @@ def assemble(name: str, machine: Machine, programs: Sequence[Program]) -> Job:
         machine: see there.
         programs: for each rank; equal ones are one object.
     """
-    sizes = [dimension.size for dimension in machine.dimensions]
-    strides = accumulate(sizes, mul, initial=1)
-    axes = tuple(Axis(f"dim{at}", stride, size) for at, (stride, size) in enumerate(zip(strides, sizes, strict=False)))
     alike: dict[int, list[int]] = {}
     for rank, program in enumerate(programs):
         alike.setdefault(id(program), []).append(rank)
-    classes = tuple(
-        RankClass(at, tuple(map(Box, _boxes(tuple(ranks), axes)))) for at, ranks in enumerate(alike.values())
-    )
-    return Job(name, machine, axes, tuple(programs[ranks[0]] for ranks in alike.values()), classes)
+    boxes = (tuple(map(Box, _boxes(tuple(ranks), machine.axes))) for ranks in alike.values())
+    classes = tuple(RankClass(number, found) for number, found in enumerate(boxes))
+    return Job(name, machine, machine.axes, tuple(programs[ranks[0]] for ranks in alike.values()), classes)
 
 
 def assemble_named(names: Names, programs: Sequence[Program]) -> Job | None:
@@ -309,9 +303,8 @@ def read_single(data: bytes, rank: int | None, source: Source) -> tuple[Job | No
     found = (*result.diagnostics, *decoder.remarks())
     if result.value is None:
         return None, found
-    axes = (Axis("dim0", 1, MANY), *(Axis(f"dim{at}", MANY, 1) for at in range(1, len(blocks))))
     here = Box(((rank,), *[(0,)] * further))
-    return Job("trace", machine, axes, (result.value.program,), (RankClass(0, (here,)),)), found
+    return Job("trace", machine, machine.axes, (result.value.program,), (RankClass(0, (here,)),)), found
 
 
 def _most(counts: Counter[int]) -> int:

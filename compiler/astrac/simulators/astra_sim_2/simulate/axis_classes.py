@@ -14,7 +14,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from astrac.job import AxisGroup, Box, Collective, ListedGroup, Receive, Send
-from astrac.simulators.astra_sim_2.simulate.groups import involved
 from astrac.simulators.astra_sim_2.simulate.network import Broken
 from astrac.simulators.astra_sim_2.simulate.rank_classes import CommunicatorGroup, Origin, RankClasses, Representative
 from astrac.simulators.astra_sim_2.simulate.simulation import TAGS
@@ -249,7 +248,7 @@ class AxisClasses(RankClasses):
         """The axes in which members of a group differ, innermost first, with the coordinates that take part."""
         group = op.group
         assert not isinstance(group, ListedGroup)
-        if involved(group) is None:
+        if group.dimensions is None:
             return [
                 (number, group.only or range(axis.size))
                 for number, axis in enumerate(self._axes)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from astrac.job import Box, Collective, Load, Receive, Send, Store
 from astrac.simulators.astra_sim_2.simulate.collectives import schedule_of, startup
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
-from astrac.simulators.astra_sim_2.simulate.groups import involved
 from astrac.simulators.astra_sim_2.simulate.issue import DependencyGraph
 from astrac.simulators.astra_sim_2.simulate.messages import MessageMatcher, UncongestedNetwork
 from astrac.simulators.astra_sim_2.simulate.network import Broken, Network
@@ -99,7 +98,7 @@ class RankSimulation(Simulation[RankState]):
         )
 
     def _collective(self, state: RankState, number: int, op: Collective) -> None:
-        dimensions = involved(op.group)
+        dimensions = op.group.dimensions
         listed = () if dimensions is not None else self.job.members(op.group, state.rank)
         if listed and state.rank not in listed:
             reason = f"collective {op.id} is issued by rank {state.rank}, which is not in its group"

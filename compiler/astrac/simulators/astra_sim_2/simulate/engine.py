@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.job import IMPLEMENTED, Axis, AxisGroup, Box, Collective, Compute, Job, Program, RankClass
+from astrac.job import IMPLEMENTED, AxisGroup, Box, Collective, Compute, Job, Program, RankClass
+from astrac.simulators.astra_sim_2.groups import by_dimensions
 from astrac.simulators.astra_sim_2.simulate.aware import CongestedNetwork
 from astrac.simulators.astra_sim_2.simulate.axis_classes import AxisClasses, Unstructured
 from astrac.simulators.astra_sim_2.simulate.by_class import ClassSimulation
@@ -141,17 +142,13 @@ def collective_time(
         size: `comm_size`.
         group: of ranks, by the axes `dim0`, `dim1`, ...; None = all dimensions. Ranks outside it compute for 1 us.
     """
-    axes = []
-    stride = 1
-    for number, dimension in enumerate(machine.dimensions):
-        axes.append(Axis(f"dim{number}", stride, dimension.size))
-        stride *= dimension.size
+    axes = machine.axes
     if group is None:
-        group = AxisGroup(tuple(axis.name for axis in axes), (), (True,) * len(axes))
+        group = by_dimensions((True,) * len(axes))
     programs = (Program((Collective(id=0, kind=kind, bytes=size, group=group),)), Program((Compute(id=0, duration=1),)))
     boxes = [[Box((None,) * len(axes))], []]
     if not isinstance(group, AxisGroup):
-        sides = [(rank not in group.members, Box.of(axes, rank)) for rank in range(stride)]
+        sides = [(rank not in group.members, Box.of(axes, rank)) for rank in range(machine.npus)]
         boxes = [[box for outside, box in sides if outside == side] for side in (False, True)]
     classes = tuple(RankClass(number, tuple(found)) for number, found in enumerate(boxes) if found)
-    return simulate(Job("collective", machine, tuple(axes), programs, classes))
+    return simulate(Job("collective", machine, axes, programs, classes))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from astrac.job import ListedGroup
 from astrac.simulators.astra_sim_2.simulate.collectives import schedule_of
 
 if TYPE_CHECKING:
@@ -13,16 +12,11 @@ if TYPE_CHECKING:
     from astrac.simulators.astra_sim_2.simulate.network import Network
 
 
-def involved(group: Group) -> tuple[bool, ...] | None:
-    """The `involved_dim` list of a collective's node, None when it names a communicator group."""
-    return None if isinstance(group, ListedGroup) else group.dimensions
-
-
 def communicator(job: Job, group: Group, rank: int) -> tuple[int, ...]:
     """A rank's communicator group, in listed order; () for a group that is given by dimensions."""
-    return job.members(group, rank) if involved(group) is None else ()
+    return job.members(group, rank) if group.dimensions is None else ()
 
 
 def schedule_of_node(job: Job, network: Network, op: Collective, rank: int) -> CollectiveSchedule:
     """What a rank's collective is; raises `Broken` when it never completes whatever its members do."""
-    return schedule_of(network, op.kind, op.bytes, involved(op.group) or (), communicator(job, op.group, rank))
+    return schedule_of(network, op.kind, op.bytes, op.group.dimensions or (), communicator(job, op.group, rank))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from astrac.job import IMPLEMENTED, AxisGroup, Collective, ListedGroup
 from astrac.simulators.astra_sim_2.simulate.collectives import schedule_of
-from astrac.simulators.astra_sim_2.simulate.groups import involved
 from astrac.simulators.astra_sim_2.simulate.members import EVENTS_A_MESSAGE, messages
 from astrac.simulators.astra_sim_2.simulate.network import FREED_PACKET, Broken
 from astrac.simulators.astra_sim_2.simulate.order import after_collective
@@ -98,7 +97,7 @@ class CollectiveMatcher:
         if op.kind not in IMPLEMENTED:
             raise Broken(f"collective {op.id} is a {op.kind.name}: the simulator throws")
         classes = self._simulation.classes
-        dimensions = involved(op.group)
+        dimensions = op.group.dimensions
         key = (op.kind, op.bytes, classes.name(state.rank, op))
         if key not in self._schedules:
             members = classes.members(op, state.rank)
@@ -118,7 +117,7 @@ class CollectiveMatcher:
 
     def _place(self, op: Collective, way: CollectiveSchedule, keys: tuple[Any, ...]) -> Hashable:
         """Names where members meet. A listed group goes by the classes in it: these may stand for different groups."""
-        if involved(op.group) is not None:
+        if op.group.dimensions is not None:
             return frozenset((phase.level, phase.ring) for phase in way.phases)
         return op.group if isinstance(op.group, AxisGroup) else self._places.setdefault(keys, len(self._places))
 

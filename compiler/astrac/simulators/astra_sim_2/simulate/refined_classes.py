@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from astrac.job import IMPLEMENTED, Box, Collective, Compute, ListedGroup, Load, Receive, Send, Store
-from astrac.simulators.astra_sim_2.simulate.groups import communicator, involved, schedule_of_node
+from astrac.simulators.astra_sim_2.simulate.groups import communicator, schedule_of_node
 from astrac.simulators.astra_sim_2.simulate.members import span, taking_part
 from astrac.simulators.astra_sim_2.simulate.network import Broken
 from astrac.simulators.astra_sim_2.simulate.rank_classes import CommunicatorGroup, Origin, RankClasses, Representative
@@ -288,7 +288,7 @@ def _likeness(program: Program, talks: dict[Hashable, Any], meets: dict[Hashable
             type(op),
             _SCALARS[type(op)](op),
             None if isinstance(op, Compute) else order.get(_relation(op)),
-            involved(op.group) if isinstance(op, Collective) else None,
+            op.group.dimensions if isinstance(op, Collective) else None,
         )
         for op in program.ops
     )
