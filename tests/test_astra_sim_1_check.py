@@ -25,7 +25,7 @@ from astrac.simulators.astra_sim_1.read_network import read_network
 from astrac.simulators.astra_sim_1.read_system import read_system
 from astrac.simulators.astra_sim_1.read_workload import read_workload
 from astrac.simulators.astra_sim_1.write import command
-from astrac.simulators.words import Words
+from astrac.simulators.texts import Words
 from astrac.source import Source
 from simulator_1 import INPUTS, examine
 

@@ -14,8 +14,8 @@ from astrac.simulators.astra_sim_2.check.files import check_file
 from astrac.simulators.astra_sim_2.check.nodes import cycle, unordered
 from astrac.simulators.astra_sim_2.read.decode import Decoder
 from astrac.simulators.astra_sim_2.simulator import fix
-from astrac.simulators.ns3 import read_config, read_topology
-from astrac.simulators.trees import json_tree, yaml_tree
+from astrac.simulators.ns3.files import read_config, read_topology
+from astrac.simulators.texts import json_tree, yaml_tree
 from astrac.source import Source
 
 SYSTEM = guard_inputs.SYSTEM

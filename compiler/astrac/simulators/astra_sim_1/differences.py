@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.simulators.astra_sim_1 import keys
-from astrac.simulators.differences import changed, lists, scalars
+from astrac.simulators.conversions import changed, lists, scalars
 
 if TYPE_CHECKING:
     from astrac.simulators.astra_sim_1.job import TextJob

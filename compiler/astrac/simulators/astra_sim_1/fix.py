@@ -13,7 +13,7 @@ from astrac.simulators.astra_sim_1.read_system import SETTINGS
 from astrac.simulators.astra_sim_1.read_workload import KINDS as WORDS
 from astrac.simulators.edits import Mender, of_document, same
 from astrac.simulators.rows import Edit
-from astrac.simulators.trees import json_tree
+from astrac.simulators.texts import json_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,8 +7,8 @@ import re
 from astrac.job import IMPLEMENTED
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import WORDS, Policy
-from astrac.simulators.content import has, is_object
 from astrac.simulators.rows import FileKind
+from astrac.simulators.texts import has, is_object
 
 _SYSTEM_KEYS = (
     "scheduling-policy",

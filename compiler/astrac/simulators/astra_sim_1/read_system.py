@@ -9,14 +9,14 @@ from astrac.diagnostics import Label, Result, diagnostic, has_errors
 from astrac.simulators.algorithms import by_word_1, words_1
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import SharedBus, TextSystem
-from astrac.simulators.words import Words
+from astrac.simulators.texts import Words
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from astrac.diagnostics import Diagnostic
-    from astrac.simulators.words import Word
+    from astrac.simulators.texts import Word
     from astrac.source import Source
 
 _INT = 2**31 - 1

@@ -24,7 +24,7 @@ from astrac.simulators.astra_sim_1.job import (
     TextWorkload,
     Work,
 )
-from astrac.simulators.words import Word, Words, by_line
+from astrac.simulators.texts import Word, Words, by_line
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Result
-from astrac.job import IMPLEMENTED, Dimension, Kind, Machine
+from astrac.job import IMPLEMENTED, Dimension, Machine
 from astrac.simulators.algorithms import by_word_1
 from astrac.simulators.astra_sim_1.job import Policy
 from astrac.simulators.astra_sim_1.read import read
 from astrac.simulators.blocks import by_name_1
-from astrac.simulators.spec_text import SpecWriter, benchmark
+from astrac.simulators.conversions import SpecWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,10 +30,7 @@ def to_spec(found: FileSet, origin: str) -> Result[str]:
     writer = SpecWriter(_machine(job))
     for message in _unsayable(job):
         writer.refuse(message)
-    lines = writer.lines()
-    lines += ["", *_text_model(job, writer)]
-    made = writer.result(origin, lines)
-    return Result(made.value, (*read_, *made.diagnostics))
+    return writer.finish(origin, _text_model(job, writer), read_)
 
 
 def _machine(job: TextJob) -> Machine:
@@ -79,16 +76,16 @@ def _unsayable(job: TextJob) -> Iterator[str]:
         yield "`model-shared-bus`: a spec has an endpoint delay in its place"
 
 
-def _text_model(job: TextJob, writer: SpecWriter) -> list[str]:
+def _text_model(job: TextJob, writer: SpecWriter) -> Iterator[str]:
     """MICRO is one collective; layers with times cannot be told back into a model."""
     first = job.workload.rows[0].weight_gradient
     if job.workload.policy is Policy.MICRO and first.kind is not None and len(job.workload.rows) == 1 and first.bytes:
-        size = first.bytes * (job.network.npus if first.kind is Kind.ALL_GATHER else 1)
-        return benchmark(first.kind, size, job.passes)
+        yield from writer.model(first.kind, first.bytes, job.passes)
+        return
     writer.leave_out(
         "the workload: a spec makes its own from a model and its parallelism; one collective stands for it"
     )
-    return benchmark(Kind.ALL_REDUCE, 1 << 20, 1)
+    yield from writer.model()
 
 
 def _word(word: str) -> str:

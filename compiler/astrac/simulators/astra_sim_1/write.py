@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from astrac.bundle import text_artifact
-from astrac.simulators import templates
+from astrac.simulators import texts
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import DLRMS, TRANSFORMERS, WORDS, Policy
 
@@ -22,7 +22,7 @@ _DEFAULTS = {"--compute-scale": 1, "--comm-scale": 1, "--injection-scale": 1, "-
 
 def write(job: TextJob, cycles: int | None) -> tuple[Artifact, ...]:
     """The artifacts network.json, system.txt, workload.txt and run.sh, which expects `cycles`."""
-    script = templates.render("astra_sim_1", "run.sh", arguments=command(job), cycles=cycles)
+    script = texts.render("astra_sim_1", "run.sh", arguments=command(job), cycles=cycles)
     return (
         *(text_artifact(name, text) for name, text in render(job).items()),
         text_artifact("run.sh", script, executable=True),
@@ -73,14 +73,12 @@ def render_network(network: TextNetwork) -> str:
 def render_system(system: TextSystem) -> str:
     """The text of system.txt; defaults are written out."""
     implementations = [(key, system.words(kind)) for kind, key in keys.IMPLEMENTATION_KEYS.items()]
-    return templates.render("astra_sim_1", "system.txt", system=system, implementations=implementations)
+    return texts.render("astra_sim_1", "system.txt", system=system, implementations=implementations)
 
 
 def render_workload(workload: TextWorkload) -> str:
     """The text of workload.txt."""
-    return templates.render(
-        "astra_sim_1", "workload.txt", workload=workload, head=" ".join(_head(workload)), word=_word
-    )
+    return texts.render("astra_sim_1", "workload.txt", workload=workload, head=" ".join(_head(workload)), word=_word)
 
 
 def _head(workload: TextWorkload) -> tuple[str, ...]:

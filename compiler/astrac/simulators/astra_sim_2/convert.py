@@ -11,12 +11,11 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Result, has_errors
-from astrac.job import IMPLEMENTED, Collective, Kind, Receive, Send
+from astrac.job import IMPLEMENTED, Collective, Receive, Send
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.read.files import of_set
 from astrac.simulators.astra_sim_2.read.reading import examine
-from astrac.simulators.differences import ARROW, changed, lists, scalars
-from astrac.simulators.spec_text import SpecWriter, benchmark
+from astrac.simulators.conversions import ARROW, SpecWriter, changed, lists, scalars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,13 +108,10 @@ def to_spec(found: FileSet, origin: str) -> Result[str]:
     if machine is None or (traces and job is None) or has_errors(wrong) or reading.unmodelled:
         return Result(None, wrong or tuple(reading.unmodelled.values()))
     writer = SpecWriter(machine)
-    lines = writer.lines()
-    lines += ["", *(_model(job, writer) if job is not None else benchmark(Kind.ALL_REDUCE, 1 << 20, 1))]
-    made = writer.result(origin, lines)
-    return Result(made.value, (*wrong, *made.diagnostics))
+    return writer.finish(origin, writer.model() if job is None else _model(job, writer), wrong)
 
 
-def _model(job: Job, writer: SpecWriter) -> list[str]:
+def _model(job: Job, writer: SpecWriter) -> Iterator[str]:
     """A row of equal collectives over all NPUs, where that is all there is."""
     ops = job.programs[0].ops if len(job.programs) == 1 else ()
     first = ops[0] if ops else None
@@ -126,9 +122,9 @@ def _model(job: Job, writer: SpecWriter) -> list[str]:
         )
         chained = all(before.id in (*after.data, *after.control) for before, after in pairwise(ops))
         if same and chained and first.bytes:
-            size = first.bytes * (job.machine.npus if first.kind is Kind.ALL_GATHER else 1)
-            return benchmark(first.kind, size, len(ops))
+            yield from writer.model(first.kind, first.bytes, len(ops))
+            return
     writer.leave_out(
         "the traces: a spec makes its own from a model and its parallelism; one collective stands for them"
     )
-    return benchmark(Kind.ALL_REDUCE, 1 << 20, 1)
+    yield from writer.model()

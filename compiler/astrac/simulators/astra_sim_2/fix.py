@@ -12,7 +12,7 @@ from astrac.simulators.algorithms import whole_2, words_2
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.edits import of_document, same
 from astrac.simulators.rows import Edit
-from astrac.simulators.trees import json_tree, yaml_tree
+from astrac.simulators.texts import json_tree, yaml_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

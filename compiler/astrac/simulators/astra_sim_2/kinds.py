@@ -7,9 +7,9 @@ import re
 
 from astrac.job import IMPLEMENTED
 from astrac.simulators.astra_sim_2 import keys
-from astrac.simulators.content import document, has, is_object
 from astrac.simulators.rows import FileKind
 from astrac.simulators.table import rivals
+from astrac.simulators.texts import document, has, is_object
 
 _IMPLEMENTATIONS = tuple(keys.IMPLEMENTATION_KEYS[kind] for kind in IMPLEMENTED)
 _SYSTEM = (

@@ -17,11 +17,11 @@ from astrac import varint
 from astrac.bundle import Artifact, json_text, text_artifact
 from astrac.diagnostics import Diagnosed, diagnostic, has_errors
 from astrac.job import IMPLEMENTED, Collective, ListedGroup, Receive, Send
-from astrac.simulators import templates
+from astrac.simulators import texts
 from astrac.simulators.astra_sim_2 import chakra, groups, keys
 from astrac.simulators.astra_sim_2.read.decode import Decoder
 from astrac.simulators.astra_sim_2.read.documents import read_groups, read_machine, read_memory, read_network
-from astrac.simulators.trees import json_tree, yaml_tree
+from astrac.simulators.texts import json_tree, yaml_tree
 from astrac.source import Source
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def write(job: Job, cycles: int | None) -> tuple[Artifact, ...]:
     path = f"{keys.WORKLOAD}/{trace_name(job)}.{{rank}}.et"
     of_ranks = tuple(_traces(job, numbering, path))
     _read_back(job, files, numbering, of_ranks)
-    script = templates.render(_FOLDER, "run.sh", npus=job.machine.npus, arguments=command(job), cycles=cycles)
+    script = texts.render(_FOLDER, "run.sh", npus=job.machine.npus, arguments=command(job), cycles=cycles)
     return (
         *(text_artifact(name, text) for name, text in files.items()),
         *of_ranks,
@@ -82,7 +82,7 @@ def trace_name(job: Job) -> str:
 
 def render_network(machine: Machine) -> str:
     """The text of network.yml: one entry a dimension in each list, innermost first."""
-    return templates.render(_FOLDER, "network.yml", npus=machine.npus, dimensions=machine.dimensions)
+    return texts.render(_FOLDER, "network.yml", npus=machine.npus, dimensions=machine.dimensions)
 
 
 def render_system(machine: Machine) -> str:

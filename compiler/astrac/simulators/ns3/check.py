@@ -1,48 +1,130 @@
-"""The files of a run on ns-3 together: its own three against each other, then system and traces as those of 2.x."""
+"""What is wrong with the files of a run on ns-3: its own three alone and together, then system and traces as in 2.x."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from math import prod
+from typing import TYPE_CHECKING, Any
 
-from astrac.diagnostics import Diagnosed
-from astrac.job import Dimension
-from astrac.simulators.astra_sim_2.check.bundle import check_reading
-from astrac.simulators.astra_sim_2.read.files import of_kinds
-from astrac.simulators.astra_sim_2.read.reading import examine
-from astrac.simulators.ns3.config import read_config
+from astrac.diagnostics import Diagnosed, Label, Result, diagnostic
+from astrac.simulators.ns3.files import read_config, read_logical, read_topology
 from astrac.simulators.ns3.kinds import KINDS
-from astrac.simulators.ns3.logical import read_logical
-from astrac.simulators.ns3.topology import read_topology
-from astrac.simulators.ns3.whole import check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from astrac.diagnostics import Diagnostic
+    from astrac.simulators.ns3.files import Config, Topology
     from astrac.simulators.rows import FileSet
+    from astrac.source import Source, Span
+
+_READERS: dict[str, Callable[[Source], Result[Any]]] = {
+    "ns3-logical": read_logical,
+    "ns3-topology": read_topology,
+    "ns3-config": read_config,
+}
+
+MAX_WAYS = 5_000_000
+"""Hosts times links that are walked."""
 
 
-def check_bundle(found: FileSet) -> Iterator[Diagnostic]:
+def check_file(kind: str, source: Source, _data: bytes, _backend: str | None) -> tuple[Diagnostic, ...]:
+    """What is wrong with one text by itself."""
+    read = _READERS[kind](source)
+    return (*read.diagnostics, *check_whole(None, None, read.value if kind == "ns3-topology" else None, None))
+
+
+def check_set(found: FileSet, _backend: str | None) -> Iterator[Diagnostic]:
     """All that is wrong with the files of one run."""
+    from astrac.job import Dimension  # noqa: PLC0415 - one text does without the traces
+    from astrac.simulators.astra_sim_2.check.bundle import check_reading  # noqa: PLC0415
+    from astrac.simulators.astra_sim_2.read.files import of_kinds  # noqa: PLC0415
+    from astrac.simulators.astra_sim_2.read.reading import examine  # noqa: PLC0415
+
     try:
         texts = {kind: row.text(found.files[kind], found.folder) for kind, row in KINDS.items() if kind in found.files}
     except Diagnosed as stop:
         yield stop.diagnostic
         return
+    read = [reader(texts[kind]) if kind in texts else Result(None) for kind, reader in _READERS.items()]
+    for part in read:
+        yield from part.diagnostics
+    logical, topology, config = (part.value for part in read)
     source = texts["ns3-logical"]
-    logical = read_logical(source)
-    yield from logical.diagnostics
-    topology = read_topology(texts["ns3-topology"]) if "ns3-topology" in texts else None
-    config = read_config(texts["ns3-config"]) if "ns3-config" in texts else None
-    for part in (topology, config):
-        yield from () if part is None else part.diagnostics
-    yield from check_whole(
-        logical.value,
-        source.span(0, len(source.text.rstrip())),
-        None if topology is None else topology.value,
-        None if config is None else config.value,
-    )
-    if logical.value is not None:
-        dimensions = tuple(Dimension("Switch", size, 1.0, 1.0) for size in logical.value)
+    yield from check_whole(logical, source.span(0, len(source.text.rstrip())), topology, config)
+    if logical is not None:
+        dimensions = tuple(Dimension("Switch", size, 1.0, 1.0) for size in logical)
         roles = of_kinds({**found.files, "network": found.files["ns3-logical"]}, found.folder)
         yield from check_reading(examine(roles, dimensions), found.ranks, "ns3")
+
+
+def check_whole(
+    logical: tuple[int, ...] | None, place: Span | None, topology: Topology | None, config: Config | None
+) -> Iterator[Diagnostic]:
+    """AS783 where there are fewer hosts than NPUs, AS784 for rates without thresholds, AS873 for hosts without a way.
+
+    Args:
+        logical: sizes of the dimensions, None when it is not known.
+        place: of the logical topology.
+        topology: as far as it could be read.
+        config: as far as it could be read.
+    """
+    if topology is None:
+        return
+    npus = None if logical is None else prod(logical)
+    if npus is not None:
+        yield from _hosts(topology, npus, place)
+    yield from _unreached(topology, npus)
+    if config is not None:
+        yield from _rates(topology, config)
+
+
+def _hosts(topology: Topology, npus: int, place: Span | None) -> Iterator[Diagnostic]:
+    """Rank r is node r: the first nodes must be hosts."""
+    note = () if place is None else (Label(place, f"{npus} NPUs"),)
+    hosts = topology.nodes - len(topology.switches)
+    if hosts < npus:
+        message = f"{hosts} hosts for {npus} NPUs"
+        yield diagnostic("AS783", message, topology.source.whole(), *note)
+        return
+    wrong = sorted(switch for switch in topology.switches if switch < npus)
+    if wrong:
+        message = f"node {wrong[0]} is a switch, and the rank of this number runs on it: number the hosts first"
+        yield diagnostic("AS783", message, topology.source.whole(), *note)
+
+
+def _unreached(topology: Topology, npus: int | None) -> Iterator[Diagnostic]:
+    """Hosts that a host cannot reach: packets go on from switches only."""
+    neighbours: dict[int, list[int]] = defaultdict(list)
+    for link in topology.links:
+        neighbours[link.ends[0]].append(link.ends[1])
+        neighbours[link.ends[1]].append(link.ends[0])
+    hosts = [node for node in range(topology.nodes) if node not in topology.switches and (npus is None or node < npus)]
+    if not hosts or len(hosts) * max(1, len(topology.links)) > MAX_WAYS:
+        return
+    for host in hosts:
+        reached = {host}
+        ways = [host]
+        for node in ways:
+            for other in neighbours[node]:
+                if other not in reached:
+                    reached.add(other)
+                    if other in topology.switches:
+                        ways.append(other)
+        lost = next((other for other in hosts if other not in reached), None)
+        if lost is not None:
+            message = f"host {host} has no way to host {lost} but through other hosts, and hosts do not forward"
+            yield diagnostic("AS873", message, topology.source.whole())
+            return
+
+
+def _rates(topology: Topology, config: Config) -> Iterator[Diagnostic]:
+    """Switches look up the thresholds of each link by its exact rate."""
+    for key in ("KMAX_MAP", "KMIN_MAP", "PMAX_MAP"):
+        known = config.rates.get(key, frozenset())
+        for link in topology.links:
+            if topology.switches.intersection(link.ends) and int(link.rate) not in known:
+                place = config.places.get(key) or config.source.whole()
+                message = f"`{key}` has no threshold for {int(link.rate)} b/s, the rate of a link of a switch"
+                yield diagnostic("AS784", message, place, Label(link.span, "this link"))
+                break

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from astrac.simulators.content import has
 from astrac.simulators.rows import FileKind
+from astrac.simulators.texts import has
 
 _SETTING = re.compile(
     r"^[ \t]*(?:TOPOLOGY_FILE|PACKET_PAYLOAD_SIZE|CC_MODE|KMAX_MAP|SIMULATOR_STOP_TIME)\s", re.MULTILINE

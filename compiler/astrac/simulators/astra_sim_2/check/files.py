@@ -19,7 +19,7 @@ from astrac.simulators.astra_sim_2.read.documents import (
     read_memory,
     read_network,
 )
-from astrac.simulators.trees import yaml_tree
+from astrac.simulators.texts import yaml_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

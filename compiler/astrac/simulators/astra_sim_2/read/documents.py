@@ -18,7 +18,7 @@ from astrac.simulators.algorithms import whole_2
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.blocks import names_2
 from astrac.simulators.table import rivals
-from astrac.simulators.trees import json_tree, yaml_tree
+from astrac.simulators.texts import json_tree, yaml_tree
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:

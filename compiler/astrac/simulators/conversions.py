@@ -1,26 +1,78 @@
-"""A machine -> the text of a spec that builds the same network, system and memory.
+"""What the simulators' verbs `diff` and `import` share: two values -> lines of differences, a machine -> a spec's text.
 
-What the language cannot say is refused, with the nearest form; what has no effect is left out, with a word.
+The spec builds the same network, system and memory. What the language cannot say is refused, with the nearest form;
+what has no effect is left out, with a word.
 """
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import TYPE_CHECKING
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
-from astrac.diagnostics import Diagnostic, Result, diagnostic
+from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
 from astrac.job import IMPLEMENTED, Dimension, Kind, Machine, MemoryType
 from astrac.simulators.algorithms import Named, by_word_2
 from astrac.simulators.algorithms.ring import RING
 from astrac.simulators.blocks import by_name_2
+from astrac.simulators.texts import decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+ARROW = "->"
+
+
+def changed(where: str, name: str, one: object, other: object) -> Iterator[str]:
+    """The line of a value that is not the same."""
+    if one != other:
+        yield f"{where}: {name} {shown(one)} {ARROW} {shown(other)}"
+
+
+def shown(value: object) -> str:
+    """A value in the words of the files."""
+    if value is None:
+        return "missing"
+    if isinstance(value, Enum):
+        return value.name if isinstance(value, int) else str(value.value)
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.17g}"
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(map(shown, value)) + "]"
+    return str(value)
+
+
+def scalars(where: str, one: Any, other: Any, names: Mapping[str, str], apart: Sequence[str] = ()) -> Iterator[str]:
+    """Attributes of two dataclasses of one kind; what is a dataclass itself is looked into."""
+    for field in fields(one):
+        if field.name in apart:
+            continue
+        before, after = getattr(one, field.name), getattr(other, field.name)
+        name = names.get(field.name, field.name.replace("_", " "))
+        if is_dataclass(before) and type(before) is type(after):
+            yield from scalars(f"{where}: {name}", before, after, names)
+        else:
+            yield from changed(where, name, before, after)
+
+
+def lists(where: str, one: Sequence[Any], other: Sequence[Any], names: Mapping[str, str], noun: str) -> Iterator[str]:
+    """Two lists of dataclasses of one kind, entry by entry; `noun` is what an entry is."""
+    if len(one) != len(other):
+        yield f"{where}: {len(one)} {ARROW} {len(other)} {noun}s"
+    for at, (before, after) in enumerate(zip(one, other, strict=False)):
+        label = f"{where}: {noun} {getattr(before, 'name', at)}"
+        yield from scalars(label, before, after, names)
+
+
+# -- the text of a spec
 
 MAX_DIMENSIONS = 16
 
 _SHARING = {MemoryType.PER_NPU: "npu", MemoryType.PER_NODE: "node", MemoryType.POOL: "pool"}
-_KEYS = {kind: kind.name.lower() for kind in IMPLEMENTED}
 
 _INSTANT = "1e24 B/s"
 """A local memory so fast that reductions take no time, as without `local-mem-bw`."""
@@ -46,16 +98,26 @@ class SpecWriter:
         """The spec builds the same machine without it."""
         self.found.append(diagnostic("AS876", message))
 
-    def result(self, origin: str, lines: list[str]) -> Result[str]:
-        """The text, or the errors."""
-        if any(finding.is_error for finding in self.found):
-            return Result(None, tuple(self.found))
-        head = f"# Imported from {origin} by `astrac import`: the same network, system and memory."
-        return Result("\n".join([head, *lines, ""]), tuple(self.found))
+    def finish(self, origin: str, model: Iterable[str], found: Iterable[Diagnostic]) -> Result[str]:
+        """The spec, or what keeps it from being one.
 
-    def lines(self) -> list[str]:
-        """The lines of every block of the spec but its model."""
-        return [*self._hardware(), "", *self._topology(), *self._pool(), "", *self._system()]
+        Args:
+            origin: name of where the files lie, for a comment.
+            model: its lines of the model, made when those of the other blocks are.
+            found: in the files.
+        """
+        head = f"# Imported from {origin} by `astrac import`: the same network, system and memory."
+        blocks = [*self._hardware(), "", *self._topology(), *self._pool(), "", *self._system(), "", *model]
+        text = None if has_errors(self.found) else "\n".join([head, *blocks, ""])
+        return Result(text, (*found, *self.found))
+
+    def model(self, kind: Kind = Kind.ALL_REDUCE, size: int = 1 << 20, repeat: int = 1) -> Iterator[str]:
+        """A model that is one collective over all NPUs, one after the other; `size` is that of a Job's `Collective`."""
+        word, times = kind.name.lower(), f", repeat: {repeat}" if repeat > 1 else ""
+        whole = size * (self.machine.npus if kind is Kind.ALL_GATHER else 1)
+        yield f"model {word} {{"
+        yield f"  collective {{ kind: {word}, size: {whole} B{times} }}"
+        yield "}"
 
     def _hardware(self) -> Iterator[str]:
         machine = self.machine
@@ -127,20 +189,17 @@ class SpecWriter:
             yield f"algorithm: {base.words.language}"
         if windows - {None}:
             yield f"window: {next(iter(windows))}"
-        apart = [
-            f"{_KEYS[kind]}: {named.words.language}"
-            for kind, named in words.items()
-            if named.row is not Named(base).able(kind).row and self._sayable(kind, named)
-        ]
+        apart = []
+        for kind, named in words.items():
+            if named.row is Named(base).able(kind).row:
+                continue
+            if kind in named.row.kinds:
+                apart.append(f"{kind.name.lower()}: {named.words.language}")
+            else:
+                word, other = named.words.astra_sim_2, named.row.stand_in
+                self.leave_out(f"`{word}` cannot do an {kind.name}: the spec lists `{other}` for it")
         if apart:
             yield f"algorithms {{ {', '.join(apart)} }}"
-
-    def _sayable(self, kind: Kind, named: Named) -> bool:
-        if kind not in named.row.kinds:
-            word, other = named.words.astra_sim_2, named.row.stand_in
-            self.leave_out(f"`{word}` cannot do an {kind.name}: the spec lists `{other}` for it")
-            return False
-        return True
 
     def _pool(self) -> Iterator[str]:
         memory = self.machine.memory
@@ -212,14 +271,4 @@ def _named(word: str) -> Named:
 
 def _decimal(number: float) -> str:
     """All the digits of a double, without an exponent."""
-    return f"{Decimal(repr(float(number))):f}".removesuffix(".0")
-
-
-def benchmark(kind: Kind, size: int, repeat: int) -> list[str]:
-    """A model that is one collective of `size` bytes over all NPUs, one after the other."""
-    times = f", repeat: {repeat}" if repeat > 1 else ""
-    return [
-        f"model {kind.name.lower()} {{",
-        f"  collective {{ kind: {kind.name.lower()}, size: {size} B{times} }}",
-        "}",
-    ]
+    return decimal(number).removesuffix(".0")

@@ -1,0 +1,346 @@
+"""The three texts of the ns-3 backend: the logical topology, the physical one, and the configuration that names it.
+
+What is read is what ASTRA-sim's public frontend and the `common.h` of its ns-3 read; the three must agree, and nobody
+there looks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from astrac import conform
+from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic, has_errors, quoted
+from astrac.simulators.texts import Words, json_tree
+from astrac.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from astrac.simulators.texts import Word
+    from astrac.source import Source, Span
+
+MAX_NPUS = 1 << 31
+
+
+def read_logical(source: Source) -> Result[tuple[int, ...]]:
+    """The sizes, innermost first; AS782 for what the frontend cannot read, AS860 for keys that it does not.
+
+    It is JSON with the sizes of the dimensions as texts.
+    """
+    try:
+        tree = json_tree(source)
+    except Diagnosed as stop:
+        return Result(None, (stop.diagnostic,))
+    found = []
+    for mistake in conform.violations(tree.value, "ns3-logical"):
+        place, message = tree.at(mistake.pointer), mistake.message.removesuffix(" against pattern")
+        written = tree.values[mistake.pointer].text
+        hints = (f'write `"{written}"`, a text',) if re.fullmatch(r"[1-9]\d*", written) else ()
+        found.append(diagnostic("AS782", message, place, hints=hints))
+    if isinstance(tree.value, dict):
+        found += conform.unread(tree, "ns3-logical")
+    sizes = () if has_errors(found) else tuple(map(int, tree.value["logical-dims"]))
+    if prod(sizes) >= MAX_NPUS:
+        found.append(diagnostic("AS782", f"{prod(sizes)} NPUs are too many", tree.at("/logical-dims")))
+    return Result(None if has_errors(found) else sizes, tuple(found))
+
+
+# -- the physical topology: counts, switches and links, one stream of words
+
+_TOPOLOGY_WORD = re.compile(r"\S+")
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
+_LINK_RATE = re.compile(r"(\d+(?:\.\d+)?)([kKMG]?i?)(bps|b/s|Bps|B/s)", re.ASCII)
+_DELAY = re.compile(r"\d+(?:\.\d+)?(?:fs|ps|ns|us|ms|s|min|h)", re.ASCII)
+_FACTORS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "ki": 2**10, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+
+MAX_LINKS = 4_000_000
+MAX_TOPOLOGY_FINDINGS = 10
+
+
+class Link(NamedTuple):
+    """A line of the file: its ends, bits a second, and where it stands."""
+
+    ends: tuple[int, int]
+    rate: float
+    span: Span
+
+
+@dataclass(frozen=True)
+class Topology:
+    """What the file of the physical topology says.
+
+    Attributes:
+        nodes: how many, hosts and switches together.
+        switches: their numbers.
+        links: in file order.
+        source: the text.
+    """
+
+    nodes: int
+    switches: frozenset[int]
+    links: tuple[Link, ...]
+    source: Source
+
+
+def read_topology(source: Source) -> Result[Topology]:
+    """The topology; AS783 for what ns-3 would misread, AS873 for links that it does not use."""
+    reader = _TopologyReader(source)
+    try:
+        topology = reader.read()
+    except Diagnosed as stop:
+        return Result(None, (*reader.found, stop.diagnostic))
+    if reader.found:
+        return Result(None, tuple(reader.found[:MAX_TOPOLOGY_FINDINGS]))
+    return Result(topology, tuple(_parallel(topology)))
+
+
+class _TopologyReader:
+    """Takes the words one after the other; one per call of `read_topology`."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.words = Words(source, _TOPOLOGY_WORD)
+        self.found: list[Diagnostic] = []
+
+    def read(self) -> Topology:
+        """Takes counts, switches and links; raises Diagnosed (AS783) where nothing after it can be read."""
+        nodes, switches, links = (self._number(of, f"the number of {of}") for of in ("nodes", "switches", "links"))
+        if switches > nodes:
+            self._wrong(f"{switches} switches of {nodes} nodes", self._last)
+        numbers = [self._node(nodes, "a switch") for _ in range(min(switches, nodes))]
+        if len(set(numbers)) < len(numbers):
+            self._wrong("a switch is listed twice", self._last)
+        if links > MAX_LINKS:
+            raise self._stop(f"more than {MAX_LINKS} links", self._last)
+        lines = [self._link(nodes, number, links) for number in range(links)]
+        following = self.words.peek()
+        if following is not None:
+            self._wrong("the file says how many links it has, and goes on after them", following.span)
+        return Topology(nodes, frozenset(numbers), tuple(lines), self.source)
+
+    @property
+    def _last(self) -> Span:
+        return self.words.at(self.words.place - 1).span
+
+    @property
+    def _end(self) -> Span:
+        return self.source.span(len(self.source.text), len(self.source.text))
+
+    def _next(self, what: str) -> Word:
+        word = self.words.next()
+        if word is None:
+            raise self._stop(f"the file ends where {what} should stand", self._end)
+        return word
+
+    def _number(self, of: str, what: str) -> int:
+        word = self._next(what)
+        if _NUMBER.fullmatch(word.text) is None:
+            raise self._stop(f"{quoted(word.text)} is no number of {of}", word.span)
+        return int(word.text)
+
+    def _node(self, nodes: int, what: str) -> int:
+        node = self._number(what, what)
+        if node >= nodes:
+            self._wrong(f"there is no node {self._last.text}: nodes go from 0 to {nodes - 1}", self._last)
+        return node
+
+    def _link(self, nodes: int, number: int, links: int) -> Link:
+        first = self.words.peek()
+        if first is None:
+            note = Label(self.words.at(2).span, "the number of links")
+            raise self._stop(f"the file says {links} links and has {number}", self._end, note)
+        ends = self._node(nodes, "an end of a link"), self._node(nodes, "an end of a link")
+        if ends[0] == ends[1]:
+            self._wrong("a link from a node to itself", self._last)
+        rate = self._quantity("a rate", _LINK_RATE, "as `100Gbps`")
+        self._quantity("a delay", _DELAY, "as `0.005ms`: ns-3 takes a number without a unit for seconds")
+        word = self._next("an error rate")
+        error = _fraction(word.text)
+        if error is None or not 0 <= error <= 1:
+            self._wrong(f"{quoted(word.text)} is no error rate: a number from 0 to 1", word.span)
+        bits = 0.0
+        if rate is not None:
+            bits = float(rate[1]) * _FACTORS[rate[2]] * (8 if rate[3].startswith("B") else 1)
+            if bits == 0:
+                self._wrong("a link of no rate", first.span)
+        return Link((min(ends), max(ends)), bits, first.span.to(word.span))
+
+    def _quantity(self, what: str, form: re.Pattern[str], how: str) -> re.Match[str] | None:
+        word = self._next(what)
+        match = form.fullmatch(word.text)
+        if match is None:
+            self._wrong(f"{quoted(word.text)} is not {what}: write it {how}", word.span)
+        return match
+
+    def _wrong(self, message: str, span: Span) -> None:
+        self.found.append(diagnostic("AS783", message, span))
+        if len(self.found) >= MAX_TOPOLOGY_FINDINGS:
+            raise Diagnosed(self.found.pop())
+
+    def _stop(self, message: str, span: Span, *notes: Label) -> Diagnosed:
+        return Diagnosed(diagnostic("AS783", message, span, *notes))
+
+
+def _fraction(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _parallel(topology: Topology) -> list[Diagnostic]:
+    """The first links between nodes that have one already: ns-3 remembers the last."""
+    first: dict[tuple[int, int], Link] = {}
+    found = []
+    for link in topology.links:
+        other = first.setdefault(link.ends, link)
+        if other is not link:
+            message = f"nodes {link.ends[0]} and {link.ends[1]} have two links: ns-3 uses one of them"
+            found.append(diagnostic("AS873", message, link.span, Label(other.span, "the other")))
+    return found[:MAX_TOPOLOGY_FINDINGS]
+
+
+# -- the configuration: keys and values, one stream of words; unknown words are passed over
+
+_CONFIG_WORD = re.compile(r"\{[^}\n]*\}|\S+")
+_WHOLE = re.compile(r"\d{1,19}", re.ASCII)
+_REAL = re.compile(r"\d+(\.\d*)?([eE][-+]?\d+)?|\.\d+", re.ASCII)
+_RATE = re.compile(r"\d+(\.\d+)?[kKMG]?i?(bps|b/s|Bps|B/s)", re.ASCII)
+_ANY = re.compile(r"\S+")
+
+_FORMS: dict[str, tuple[re.Pattern[str], str]] = {
+    "whole": (_WHOLE, "a whole number"),
+    "real": (_REAL, "a number"),
+    "rate": (_RATE, "a rate, as `100Mb/s`"),
+    "path": (_ANY, "a path"),
+}
+
+KEYS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            "ENABLE_QCN", "USE_DYNAMIC_PFC_THRESHOLD", "CLAMP_TARGET_RATE", "PACKET_PAYLOAD_SIZE", "L2_CHUNK_SIZE",
+            "L2_ACK_INTERVAL", "L2_BACK_TO_ZERO", "FAST_RECOVERY_TIMES", "CC_MODE", "HAS_WIN", "GLOBAL_T", "MI_THRESH",
+            "VAR_WIN", "FAST_REACT", "INT_MULTI", "RATE_BOUND", "ACK_HIGH_PRIO", "NIC_TOTAL_PAUSE_TIME",
+            "ENABLE_TRACE", "BUFFER_SIZE", "QLEN_MON_START", "QLEN_MON_END", "MULTI_RATE", "SAMPLE_FEEDBACK",
+        ),
+        ("whole",),
+    ),
+    **dict.fromkeys(
+        (
+            "PAUSE_TIME", "SIMULATOR_STOP_TIME", "ALPHA_RESUME_INTERVAL", "RP_TIMER", "EWMA_GAIN",
+            "ERROR_RATE_PER_LINK", "RATE_DECREASE_INTERVAL", "U_TARGET", "PINT_LOG_BASE", "PINT_PROB",
+        ),
+        ("real",),
+    ),
+    **dict.fromkeys(("RATE_AI", "RATE_HAI", "MIN_RATE", "DCTCP_RATE_AI"), ("rate",)),
+    **dict.fromkeys(
+        (
+            "DATA_RATE", "LINK_DELAY", "TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE",
+            "FCT_OUTPUT_FILE", "PFC_OUTPUT_FILE", "QLEN_MON_FILE",
+        ),
+        ("path",),
+    ),
+    "LINK_DOWN": ("whole", "whole", "whole"),
+}  # fmt: skip
+"""Keys and the forms of their values; `*_MAP` keys have a count and so many pairs."""
+
+MAPS: dict[str, str] = {"KMAX_MAP": "whole", "KMIN_MAP": "whole", "PMAX_MAP": "real"}
+"""Thresholds by link rate, and the form of a threshold."""
+
+NEEDED = ("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "RATE_AI", "RATE_HAI")
+"""Keys whose default is empty: ns-3 aborts, or reads a file without a name."""
+
+MAX_CONFIG_FINDINGS = 50
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the configuration says.
+
+    Attributes:
+        words: key -> its first value.
+        places: key -> where it stands.
+        rates: bits a second that a `*_MAP` key has a threshold for.
+        source: the text.
+    """
+
+    words: Mapping[str, str]
+    places: Mapping[str, Span]
+    rates: Mapping[str, frozenset[int]]
+    source: Source
+
+
+def read_config(source: Source) -> Result[Config]:
+    """The configuration; AS784 for what ns-3 would misread, AS860 for words that it passes over."""
+    reader = _ConfigReader(source)
+    found = [*islice(reader.read(), MAX_CONFIG_FINDINGS)]
+    missing = (key for key in NEEDED if key not in reader.places)
+    found += (diagnostic("AS784", f"`{key}` is missing", source.whole()) for key in missing)
+    config = Config(reader.words, reader.places, reader.rates, source)
+    return Result(None if has_errors(found) else config, tuple(found))
+
+
+class _ConfigReader:
+    """Takes words one after the other; one per call of `read_config`."""
+
+    def __init__(self, source: Source) -> None:
+        self.stream = Words(source, _CONFIG_WORD)
+        self.words: dict[str, str] = {}
+        self.places: dict[str, Span] = {}
+        self.rates: dict[str, frozenset[int]] = {}
+
+    def read(self) -> Iterator[Diagnostic]:
+        """Takes key after key with its values; what is wrong with each."""
+        while (word := self.stream.next()) is not None:
+            key, span = word.text, word.span
+            if key not in KEYS and key not in MAPS:
+                if not key.startswith("{"):
+                    hints = did_you_mean(key, (*KEYS, *MAPS))
+                    yield diagnostic("AS860", f"ns-3 passes over {quoted(key)}", span, hints=hints)
+                    self.stream.skip_line(word.line)  # its value, or more prose
+                continue
+            if key in self.places:
+                note = Label(self.places[key], "first written here")
+                yield diagnostic("AS843", f"`{key}` is written twice, the last counts", span, note)
+            self.places[key] = span
+            yield from self._map(key) if key in MAPS else self._values(key)
+
+    def _take(self, key: str, form: str) -> str | Diagnostic:
+        """The next word, or what is wrong with it."""
+        pattern, what = _FORMS[form]
+        word = self.stream.peek()
+        if word is None or word.text in KEYS or word.text in MAPS:
+            return diagnostic("AS784", f"the value of `{key}` is missing", self.places[key])
+        self.stream.place += 1
+        if pattern.fullmatch(word.text) is None:
+            return diagnostic("AS784", f"`{key}` takes {what}, not {quoted(word.text)}", word.span)
+        return word.text
+
+    def _values(self, key: str) -> Iterator[Diagnostic]:
+        for at, form in enumerate(KEYS[key]):
+            taken = self._take(key, form)
+            if not isinstance(taken, str):
+                yield taken
+                return
+            if at == 0:
+                self.words[key] = taken
+
+    def _map(self, key: str) -> Iterator[Diagnostic]:
+        count = self._take(key, "whole")
+        if not isinstance(count, str):
+            yield count
+            return
+        rates = set()
+        for _ in range(min(int(count), self.stream.left)):
+            pair = self._take(key, "whole"), self._take(key, MAPS[key])
+            broken = next((part for part in pair if not isinstance(part, str)), None)
+            if broken is not None:
+                yield broken
+                return
+            rates.add(int(str(pair[0])))
+        self.words[key] = count
+        self.rates[key] = frozenset(rates)
