@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, diagnostic, has_errors
 from astrac.job import IMPLEMENTED, Collective, Dimension, Job, Machine
-from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.check.evidence import BACKENDS, Evidence
-from astrac.simulators.astra_sim_2.check.files import TABLE, about_splits, advice, customs, read_table
+from astrac.simulators.astra_sim_2.check.files import about_splits, advice, customs, read_table
 from astrac.simulators.astra_sim_2.check.job import check_algorithm, check_job
 from astrac.simulators.astra_sim_2.kinds import KINDS
-from astrac.simulators.astra_sim_2.read.documents import CUSTOM_KEYS
+from astrac.simulators.astra_sim_2.read.documents import CUSTOM_KEYS, TABLE
 from astrac.simulators.astra_sim_2.read.files import Files, of_set
 from astrac.simulators.astra_sim_2.read.reading import assemble, examine, read_traces
 from astrac.source import Source
@@ -134,8 +133,7 @@ def _members(job: Job, entry: Custom) -> list[int]:
     """How many members the collectives have that an algorithm serves; none when it serves none."""
     sizes: set[int] = set()
     for op in (op for program in job.programs for op in program.ops if isinstance(op, Collective)):
-        key = keys.IMPLEMENTATION_KEYS.get(op.kind)
-        if key is not None and (f"{key}-custom" == entry.key or op.id == entry.node):
+        if op.kind in IMPLEMENTED and (op.kind is entry.kind or op.id == entry.node):
             # ASTRA-sim does not look at `involved_dim` here: all NPUs are members.
             sizes.add(job.size(op.group) if op.group.dimensions is None else job.machine.npus)
     return sorted(sizes)

@@ -157,8 +157,6 @@ _ADVICE: dict[str, Callable[[Tree, int | None], Iterator[Diagnostic]]] = {
 
 # -- custom collectives: algorithms written as traces of sends, receives and reductions, one a member
 
-TABLE = "per-node-custom-implementation"
-
 
 class Custom(NamedTuple):
     """An algorithm that a system file names.
@@ -166,21 +164,21 @@ class Custom(NamedTuple):
     Attributes:
         prefix: of its traces, as written.
         place: where it stands.
-        key: of system.json; for an entry of a table the node's id.
+        kind: of the collectives that it serves, None for an entry of a table.
         node: id of the node that it serves, None for all of a kind.
     """
 
     prefix: str
     place: Span
-    key: str
+    kind: Kind | None = None
     node: int | None = None
 
 
 def customs(system: Tree) -> list[Custom]:
     """Those that a system file names for kinds of collectives."""
     return [
-        Custom(words[0], system.at(f"/{key}-custom/0"), f"{key}-custom")
-        for key in keys.IMPLEMENTATION_KEYS.values()
+        Custom(words[0], system.at(f"/{key}-custom/0"), kind)
+        for kind, key in keys.IMPLEMENTATION_KEYS.items()
         if isinstance(words := system.value.get(f"{key}-custom"), list) and len(words) == 1 and type(words[0]) is str
     ]
 
@@ -201,7 +199,7 @@ def read_table(source: Source) -> tuple[list[Custom], tuple[Diagnostic, ...]]:
     wrong = {violation.pointer: violation.message for violation in conform.violations(value, "custom-table")}
     found = tuple(diagnostic("AS785", message, tree.keys[pointer]) for pointer, message in wrong.items())
     entries = [
-        Custom(path, tree.keys[pointer], TABLE, int(key))
+        Custom(path, tree.keys[pointer], node=int(key))
         for key, path in value.items()
         if (pointer := child("", key)) not in wrong
     ]

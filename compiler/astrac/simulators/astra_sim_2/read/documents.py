@@ -34,7 +34,9 @@ PARSERS: dict[str, Callable[[Source], Tree]] = {
 }
 """What makes a tree of a text, by kind of file; raises Diagnosed."""
 
-CUSTOM_KEYS = ("per-node-custom-implementation", *(f"{key}-custom" for key in keys.IMPLEMENTATION_KEYS.values()))
+TABLE = "per-node-custom-implementation"
+
+CUSTOM_KEYS = (TABLE, *(f"{key}-custom" for key in keys.IMPLEMENTATION_KEYS.values()))
 """Keys of system.json that name traces of custom collectives."""
 
 UNMODELLED: dict[str, object] = {"model-shared-bus": 0, "track-local-mem": 0, **dict.fromkeys(CUSTOM_KEYS)}

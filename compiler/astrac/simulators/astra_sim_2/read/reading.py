@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -96,79 +96,64 @@ def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Re
         files: by their roles.
         dimensions: of the network, where another backend's file says them; that file is not read then.
     """
-    reader = _Reader(files)
-    machine = reader.machine(dimensions)
-    job = None if machine is None else reader.job(machine)
-    return Reading(files, reader.trees, machine, job, tuple(reader.found), tuple(reader.remarks), reader.unmodelled)
+    found: list[Diagnostic] = []
+    trees: dict[str, Tree] = {}
+    for role in ("system", "memory") if dimensions is not None else ("network", "system", "memory"):
+        _parse(files, role, trees, found)
+    if "network" in trees:
+        dimensions = _take(documents.read_network(trees["network"]), found)
+    unmodelled = documents.unmodelled(trees["system"]) if "system" in trees else {}
+    if files.rendezvous:
+        option = "--rendezvous-protocol"
+        unmodelled[option] = diagnostic("AS715", f"`{option}` is not modelled")
+    remote = _take(documents.read_memory(trees["memory"]), found) if "memory" in trees else None
+    broken = bool(found)
+    machine = None
+    if "system" in trees:
+        machine = _take(documents.read_machine(dimensions, trees["system"], remote, files.queues), found)
+    if machine is None or broken:
+        return Reading(files, trees, None, None, tuple(found), (), unmodelled)
+    if machine.endpoint_delay is not None:
+        machine = replace(machine, endpoint_delay=int(machine.endpoint_delay * files.injection_scale))
+    groups: dict[int, ListedGroup] | None = {}
+    if files.groups is not None:
+        _parse(files, "groups", trees, found)
+        groups = _take(documents.read_groups(trees["groups"], machine.npus), found) if "groups" in trees else None
+    job, remarks = (None, ()) if groups is None else _job(files, machine, groups, found)
+    return Reading(files, trees, machine, job, tuple(found), remarks, unmodelled)
 
 
-@dataclass
-class _Reader:
-    """Reads file after file and collects what is wrong; one per call of `examine`."""
+def _parse(files: Files, role: str, trees: dict[str, Tree], found: list[Diagnostic]) -> None:
+    """Adds the document of a file to `trees`, or to `found` why it is none; nothing where there is no file."""
+    path = getattr(files, role)
+    try:
+        if path is not None:
+            trees[role] = documents.PARSERS[role](KINDS[role].text(path, files.inside))
+    except Diagnosed as stop:
+        found.append(stop.diagnostic)
 
-    files: Files
-    trees: dict[str, Tree] = field(default_factory=dict)
-    found: list[Diagnostic] = field(default_factory=list)
-    remarks: list[Diagnostic] = field(default_factory=list)
-    unmodelled: dict[str, Diagnostic] = field(default_factory=dict)
 
-    def machine(self, dimensions: tuple[Dimension, ...] | None) -> Machine | None:
-        """From the network, system and memory files."""
-        network = self._tree("network") if dimensions is None else None
-        system = self._tree("system")
-        memory = self._tree("memory")
-        if network is not None:
-            dimensions = self._take(documents.read_network(network))
-        if system is not None:
-            self.unmodelled |= documents.unmodelled(system)
-        if self.files.rendezvous:
-            option = "--rendezvous-protocol"
-            self.unmodelled[option] = diagnostic("AS715", f"`{option}` is not modelled")
-        remote = None if memory is None else self._take(documents.read_memory(memory))
-        broken = bool(self.found)
-        if system is None:
-            return None
-        machine = self._take(documents.read_machine(dimensions, system, remote, self.files.queues))
-        if machine is None or broken or machine.endpoint_delay is None:
-            return None if broken else machine
-        return replace(machine, endpoint_delay=int(machine.endpoint_delay * self.files.injection_scale))
+def _take(result: Result[T], found: list[Diagnostic]) -> T | None:
+    found += result.diagnostics
+    return result.value
 
-    def job(self, machine: Machine) -> Job | None:
-        """From the group file, where there is one, and the traces.
 
-        It has our names where a manifest says them and nobody has edited a trace since.
-        """
-        groups: dict[int, ListedGroup] | None = {}
-        if self.files.groups is not None:
-            tree = self._tree("groups")
-            groups = None if tree is None else self._take(documents.read_groups(tree, machine.npus))
-        if groups is None:
-            return None
-        names = self.files.names(machine)
-        if names is not None:
-            result, remarks = read_traces(self.files, machine, groups, names)
-            job = None if result.value is None else assemble_named(names, result.value)
-            if job is not None:
-                self.remarks += remarks
-                return job
-        result, remarks = read_traces(self.files, machine, groups, None)
-        self.remarks += remarks
-        programs = self._take(result)
-        return None if programs is None else assemble(self.files.workload.name, machine, programs)
+def _job(
+    files: Files, machine: Machine, groups: dict[int, ListedGroup], found: list[Diagnostic]
+) -> tuple[Job | None, tuple[Diagnostic, ...]]:
+    """From the traces, with advice about their nodes.
 
-    def _tree(self, role: str) -> Tree | None:
-        path = getattr(self.files, role)
-        if path is None:
-            return None
-        try:
-            self.trees[role] = documents.PARSERS[role](KINDS[role].text(path, self.files.inside))
-        except Diagnosed as stop:
-            self.found.append(stop.diagnostic)
-        return self.trees.get(role)
-
-    def _take(self, result: Result[T]) -> T | None:
-        self.found += result.diagnostics
-        return result.value
+    The Job has our names where a manifest says them and nobody has edited a trace since.
+    """
+    names = files.names(machine)
+    if names is not None:
+        result, remarks = read_traces(files, machine, groups, names)
+        job = None if result.value is None else assemble_named(names, result.value)
+        if job is not None:
+            return job, remarks
+    result, remarks = read_traces(files, machine, groups, None)
+    programs = _take(result, found)
+    return None if programs is None else assemble(files.workload.name, machine, programs), remarks
 
 
 # -- traces

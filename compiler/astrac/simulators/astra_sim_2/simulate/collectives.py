@@ -18,7 +18,7 @@ from astrac.simulators.blocks import names_2
 from astrac.simulators.results import Outcome
 
 if TYPE_CHECKING:
-    from astrac.job import Machine
+    from astrac.job import Collective, Group, Job, Machine
     from astrac.simulators.astra_sim_2.simulate.network import Network
 
 
@@ -197,3 +197,13 @@ def startup(machine: Machine) -> None:
             raise Broken(f"{name} is {value}: times would be negative or no numbers")
     if machine.memory.latency < 0 or machine.memory.bandwidth < 0:
         raise Broken("the remote memory's latency and bandwidth must not be negative")
+
+
+def communicator(job: Job, group: Group, rank: int) -> tuple[int, ...]:
+    """A rank's communicator group, in listed order; () for a group that is given by dimensions."""
+    return job.members(group, rank) if group.dimensions is None else ()
+
+
+def schedule_of_node(job: Job, network: Network, op: Collective, rank: int) -> CollectiveSchedule:
+    """What a rank's collective is; raises `Broken` when it never completes whatever its members do."""
+    return schedule_of(network, op.kind, op.bytes, op.group.dimensions or (), communicator(job, op.group, rank))

@@ -10,9 +10,8 @@ from astrac.simulators.astra_sim_2.simulate.aware import CongestedNetwork
 from astrac.simulators.astra_sim_2.simulate.axis_classes import AxisClasses, Unstructured
 from astrac.simulators.astra_sim_2.simulate.by_class import ClassSimulation
 from astrac.simulators.astra_sim_2.simulate.by_rank import RankSimulation
-from astrac.simulators.astra_sim_2.simulate.collectives import startup
+from astrac.simulators.astra_sim_2.simulate.collectives import schedule_of_node, startup
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
-from astrac.simulators.astra_sim_2.simulate.groups import schedule_of_node
 from astrac.simulators.astra_sim_2.simulate.matcher import CollectiveMatcher, Undecided
 from astrac.simulators.astra_sim_2.simulate.members import EVENTS_A_MESSAGE, messages
 from astrac.simulators.astra_sim_2.simulate.network import Broken, Network, TooMuch

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from astrac.simulators.astra_sim_2.simulate.groups import communicator
+from astrac.simulators.astra_sim_2.simulate.collectives import communicator
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence

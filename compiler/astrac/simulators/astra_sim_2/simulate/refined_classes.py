@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from astrac.job import IMPLEMENTED, Box, Collective, Compute, ListedGroup, Load, Receive, Send, Store
-from astrac.simulators.astra_sim_2.simulate.groups import communicator, schedule_of_node
+from astrac.simulators.astra_sim_2.simulate.collectives import communicator, schedule_of_node
 from astrac.simulators.astra_sim_2.simulate.members import span, taking_part
 from astrac.simulators.astra_sim_2.simulate.network import Broken
 from astrac.simulators.astra_sim_2.simulate.rank_classes import CommunicatorGroup, Origin, RankClasses, Representative
