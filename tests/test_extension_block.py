@@ -183,7 +183,7 @@ WORDS = {
     ("topology.schema.json", "properties", "dimensions", "x-blocks"): lambda: set(BLOCKS),
     ("artifacts/network.schema.json", "properties", "topology", "items", "enum"): lambda: set(blocks.names_2()),
     ("artifacts/astra-sim-1-network.schema.json", "properties", "topologies-per-dim", "items", "enum"): (
-        lambda: set(blocks.names_1())
+        lambda: {row.astra_sim_1.name for row in BLOCKS.values() if row.astra_sim_1 is not None}
     ),
 }
 """Where the words of blocks stand besides the rows."""

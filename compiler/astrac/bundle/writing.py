@@ -55,7 +55,8 @@ def write(
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
     except OSError as error:
-        return Result(None, (diagnostic("AS711", f"cannot write the bundle `{folder}`: {_reason(error)}"),))
+        reason = (error.strerror or str(error)).lower()  # in the system's words; no path, since ours is the user's
+        return Result(None, (diagnostic("AS711", f"cannot write the bundle `{folder}`: {reason}"),))
     return Result(Path(folder))
 
 
@@ -281,8 +282,3 @@ def _raise(error: OSError) -> None:
 
 def _parents(paths: Iterable[str]) -> set[str]:
     return {parent.as_posix() for path in paths for parent in Path(path).parents} - {"."}
-
-
-def _reason(error: OSError) -> str:
-    """What the system says, in its words; no path, since ours is the user's."""
-    return (error.strerror or str(error)).lower()

@@ -10,7 +10,7 @@ from astrac.figures import amount, columns, duration, rate, share, size
 from astrac.simulators.protocol import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from astrac.estimate.model import Estimate
 
@@ -76,33 +76,33 @@ def _summary(estimate: Estimate) -> list[str]:
 def _classes(estimate: Estimate) -> list[str]:
     names = ("compute", "communication", "memory", "host", "bubble")
     used = [name for name in names if any(getattr(entry, name) for entry in estimate.classes)]
-    rows = [["ranks", "", "total", *(_HEADS.get(name, name) for name in used)]]
+    rows = []
     for entry in estimate.classes:
         shares = [f"{duration(getattr(entry, name))} {share(getattr(entry, name), entry.cycles)}" for name in used]
         rows.append([entry.name, f"{entry.ranks:,}", duration(entry.cycles), *shares])
-    return columns(rows, left=(0,))
+    return _table(["ranks", "", "total", *(_HEADS.get(name, name) for name in used)], rows)
+
+
+def _table(head: list[str], rows: list[list[str]], left: Container[int] = (0,)) -> list[str]:
+    """Lines of a table under its head; none without rows."""
+    return columns([head, *rows], left) if rows else []
 
 
 def _traffic(estimate: Estimate) -> list[str]:
-    if not estimate.traffic:
-        return []
-    rows = [["exchange", "", "algorithm", "count", "bytes", "time", "wire alone"]]
+    rows = []
     for entry in estimate.traffic:
         faster = " (beats the wire)" if entry.wire > entry.time else ""
         wire = duration(entry.wire) + faster if entry.wire else ""
         words = " ".join(entry.algorithms)
         rows.append([entry.axis, entry.kind, words, f"{entry.count:,}", size(entry.bytes), duration(entry.time), wire])
-    return columns(rows, left=range(3))
+    return _table(["exchange", "", "algorithm", "count", "bytes", "time", "wire alone"], rows, left=range(3))
 
 
 def _layers(estimate: Estimate) -> list[str]:
-    if not estimate.layers:
-        return []
     kinds = _kinds(estimate.layers)
     shown = set(sorted(kinds, key=lambda row: -sum(row[1:-1]))[:ROWS])
-    rows = [["layer", "forward", "backward", "optimizer", "communication", "bytes"]]
-    rows += [[row.name, *map(duration, row[1:-1]), size(row.bytes)] for row in kinds if row in shown]
-    lines = columns(rows, left=(0,))
+    rows = [[row.name, *map(duration, row[1:-1]), size(row.bytes)] for row in kinds if row in shown]
+    lines = _table(["layer", "forward", "backward", "optimizer", "communication", "bytes"], rows)
     rest = len(kinds) - len(shown)
     return [*lines, f"... and {rest} smaller ones (--format json has all)"] if rest else lines
 
@@ -122,20 +122,13 @@ def _kinds(layers: Sequence[LayerTime]) -> list[LayerTime]:
 
 
 def _path(estimate: Estimate) -> list[str]:
-    if not estimate.path:
-        return []
-    rows = [["critical path", "time", "share", "pieces"]]
-    rows += [
+    rows = [
         [segment.what, duration(segment.time), share(segment.time, estimate.cycles), f"{segment.count:,}"]
         for segment in estimate.path[:ROWS]
     ]
-    return columns(rows, left=(0,))
+    return _table(["critical path", "time", "share", "pieces"], rows)
 
 
 def _memory(estimate: Estimate) -> list[str]:
-    need = estimate.memory
-    if need is None:
-        return []
-    terms = [(name, getattr(need, name)) for name in MEMORY_TERMS]
-    rows = [["memory", "bytes"], *([name, size(value)] for name, value in terms if value)]
-    return columns(rows, left=(0,))
+    terms = [] if estimate.memory is None else [(name, getattr(estimate.memory, name)) for name in MEMORY_TERMS]
+    return _table(["memory", "bytes"], [[name, size(value)] for name, value in terms if value])

@@ -158,22 +158,11 @@ def names_2() -> tuple[str, ...]:
     return tuple(row.astra_sim_2 for row in BLOCKS.values() if row.astra_sim_2 is not None)
 
 
-def names_1() -> tuple[str, ...]:
-    """The words that network.json of ASTRA-sim 1.0 knows."""
-    return tuple(row.astra_sim_1.name for row in BLOCKS.values() if row.astra_sim_1 is not None)
-
-
 def by_name_2(name: str) -> Block:
     """The row of a word of network.yml; KeyError for one that is none."""
-    for row in BLOCKS.values():
-        if row.astra_sim_2 == name:
-            return row
-    raise KeyError(name)
+    return {row.astra_sim_2: row for row in BLOCKS.values()}[name]
 
 
 def by_name_1(name: str) -> Block:
     """The row of a word of network.json; KeyError for one that is none."""
-    for row in BLOCKS.values():
-        if row.astra_sim_1 is not None and row.astra_sim_1.name == name:
-            return row
-    raise KeyError(name)
+    return {row.astra_sim_1.name: row for row in BLOCKS.values() if row.astra_sim_1 is not None}[name]

@@ -135,10 +135,6 @@ class Simulator(NamedTuple):
         """The functions that do the work."""
         return cast("Wing", import_module(f"{self.package}.simulator"))
 
-    def can(self, ability: Ability) -> bool:
-        """Whether it can be asked for this."""
-        return ability in self.abilities
-
 
 class Wing(Protocol):
     """The functions of a simulator's module `simulator`. A job is whatever `lower` and `read` make of their input."""

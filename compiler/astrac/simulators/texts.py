@@ -10,6 +10,7 @@ import json
 import re
 from decimal import Decimal
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac import resources
@@ -251,10 +252,7 @@ class Words:
 
 def by_line(words: list[Word]) -> list[list[Word]]:
     """The words of each line that has any."""
-    lines: dict[int, list[Word]] = {}
-    for word in words:
-        lines.setdefault(word.line, []).append(word)
-    return list(lines.values())
+    return [list(line) for _, line in groupby(words, key=lambda word: word.line)]
 
 
 # -- templates

@@ -6,13 +6,14 @@ there looks.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from astrac import conform
+from astrac import conform, resources
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic, has_errors, quoted
 from astrac.simulators.texts import Words, json_tree
 from astrac.suggest import did_you_mean
@@ -219,34 +220,12 @@ _FORMS: dict[str, tuple[re.Pattern[str], str]] = {
     "path": (_ANY, "a path"),
 }
 
+_DATA = resources.package().joinpath("simulators", "ns3", "keys.json")
+
 KEYS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        (
-            "ENABLE_QCN", "USE_DYNAMIC_PFC_THRESHOLD", "CLAMP_TARGET_RATE", "PACKET_PAYLOAD_SIZE", "L2_CHUNK_SIZE",
-            "L2_ACK_INTERVAL", "L2_BACK_TO_ZERO", "FAST_RECOVERY_TIMES", "CC_MODE", "HAS_WIN", "GLOBAL_T", "MI_THRESH",
-            "VAR_WIN", "FAST_REACT", "INT_MULTI", "RATE_BOUND", "ACK_HIGH_PRIO", "NIC_TOTAL_PAUSE_TIME",
-            "ENABLE_TRACE", "BUFFER_SIZE", "QLEN_MON_START", "QLEN_MON_END", "MULTI_RATE", "SAMPLE_FEEDBACK",
-        ),
-        ("whole",),
-    ),
-    **dict.fromkeys(
-        (
-            "PAUSE_TIME", "SIMULATOR_STOP_TIME", "ALPHA_RESUME_INTERVAL", "RP_TIMER", "EWMA_GAIN",
-            "ERROR_RATE_PER_LINK", "RATE_DECREASE_INTERVAL", "U_TARGET", "PINT_LOG_BASE", "PINT_PROB",
-        ),
-        ("real",),
-    ),
-    **dict.fromkeys(("RATE_AI", "RATE_HAI", "MIN_RATE", "DCTCP_RATE_AI"), ("rate",)),
-    **dict.fromkeys(
-        (
-            "DATA_RATE", "LINK_DELAY", "TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE",
-            "FCT_OUTPUT_FILE", "PFC_OUTPUT_FILE", "QLEN_MON_FILE",
-        ),
-        ("path",),
-    ),
-    "LINK_DOWN": ("whole", "whole", "whole"),
-}  # fmt: skip
-"""Keys and the forms of their values; `*_MAP` keys have a count and so many pairs."""
+    key: tuple(forms.split()) for forms, keys in json.loads(_DATA.read_bytes()).items() for key in keys
+}
+"""Keys and the forms of their values, of `keys.json`; `*_MAP` keys have a count and so many pairs."""
 
 MAPS: dict[str, str] = {"KMAX_MAP": "whole", "KMIN_MAP": "whole", "PMAX_MAP": "real"}
 """Thresholds by link rate, and the form of a threshold."""
