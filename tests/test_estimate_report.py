@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from astrac.estimate.model import AxisTraffic, ClassOfRanks, Estimate, LayerTime, Segment, Throughput
-from astrac.estimate.report import ROWS, brief, text
+from astrac.estimate.model import (
+    ROWS,
+    AxisTraffic,
+    ClassOfRanks,
+    Estimate,
+    LayerTime,
+    Segment,
+    Throughput,
+    brief,
+    text,
+)
 from astrac.simulators.results import Failure, Outcome, Run
 from astrac.training.plan import MemoryFootprint
 

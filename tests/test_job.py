@@ -127,7 +127,7 @@ def test_a_network_gb_is_two_to_the_thirty(bandwidth):
     exact = Fraction(bandwidth) * 2**30 / 10**9
     assert bytes_per_ns(bandwidth) == float(exact)
     machine = Machine((Dimension("Ring", 2, 1.0, 0.0), Dimension("Ring", 2, bandwidth, 0.0)), {}, 1)
-    assert machine.bytes_per_ns(1) == float(exact)
+    assert bytes_per_ns(machine.dimensions[1].bandwidth) == float(exact)
 
 
 # -- the roofline

@@ -153,10 +153,6 @@ class Machine:
             for at, (dimension, stride) in enumerate(zip(self.dimensions, strides, strict=False))
         )
 
-    def bytes_per_ns(self, dimension: int) -> float:
-        """The bandwidth of one link of a dimension, given by its index."""
-        return bytes_per_ns(self.dimensions[dimension].bandwidth)
-
 
 @dataclass(frozen=True, slots=True)
 class Axis:

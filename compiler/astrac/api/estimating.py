@@ -14,7 +14,7 @@ from astrac.api.guarding import best_set
 from astrac.bundle import MANIFEST
 from astrac.diagnostics import Diagnosed
 from astrac.estimate import Estimate, estimate
-from astrac.estimate.report import text
+from astrac.estimate.model import text
 from astrac.figures import columns, duration, share, size
 from astrac.simulators.protocol import Ability, Failure, Outcome
 from astrac.simulators.table import named, recognise, simulators

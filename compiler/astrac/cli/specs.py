@@ -170,7 +170,7 @@ def _announce(compiled: Compiled, folder: Path) -> None:
 
 def _summarise(compiled: Compiled, folder: Path) -> None:
     """What was built, what it will take, and how to run it."""
-    from astrac.estimate.report import brief
+    from astrac.estimate.model import brief
 
     lines = [*brief(compiled.estimate)]
     for name in compiled.jobs:

@@ -136,6 +136,22 @@ class Simulator(NamedTuple):
         return cast("Wing", import_module(f"{self.package}.simulator"))
 
 
+def elsewhere(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module `simulator`: imports a function of a Wing when it is asked for.
+
+    Args:
+        package: of the simulator.
+        modules: of that package, by the functions that they have, under the same names.
+    """
+
+    def function(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(name)
+        return getattr(import_module(f"{package}.{modules[name]}"), name)
+
+    return function
+
+
 class Wing(Protocol):
     """The functions of a simulator's module `simulator`. A job is whatever `lower` and `read` make of their input."""
 

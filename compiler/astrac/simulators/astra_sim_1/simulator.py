@@ -5,8 +5,9 @@ A module is imported when its function is asked for: a check of one text shall n
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from astrac.simulators.rows import elsewhere
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,28 +15,24 @@ if TYPE_CHECKING:
     from astrac.simulators.astra_sim_1.job import TextJob
     from astrac.simulators.results import SimulationResult
 
-_MODULES: dict[str, str] = {
-    "check_file": "read",
-    "check_set": "check",
-    "judge": "check",
-    "fix": "fix",
-    "can_say": "can_say",
-    "lower": "lower",
-    "write": "write",
-    "command": "write",
-    "read": "read",
-    "of_arguments": "read",
-    "differences": "differences",
-    "to_spec": "to_spec",
-}
+__getattr__ = elsewhere(
+    __package__,
+    {
+        "check_file": "read",
+        "check_set": "check",
+        "judge": "check",
+        "fix": "fix",
+        "can_say": "can_say",
+        "lower": "lower",
+        "write": "write",
+        "command": "write",
+        "read": "read",
+        "of_arguments": "read",
+        "differences": "differences",
+        "to_spec": "to_spec",
+    },
+)
 """Functions of the protocol, and the modules of this package that have them, by the same names."""
-
-
-def __getattr__(name: str) -> Any:
-    """A function of the protocol that another module has."""
-    if name not in _MODULES:
-        raise AttributeError(name)
-    return getattr(import_module(f"{__package__}.{_MODULES[name]}"), name)
 
 
 def set_apart(files: dict[str, list[Path]]) -> None:

@@ -6,8 +6,9 @@ traces for jinja2.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from astrac.simulators.rows import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,30 +19,26 @@ if TYPE_CHECKING:
     from astrac.source import Span
     from astrac.training.plan import Plan
 
-_MODULES: dict[str, str] = {
-    "check_file": "check.files",
-    "check_set": "check.bundle",
-    "set_apart": "read.files",
-    "fix": "fix",
-    "lower": "lower",
-    "write": "write",
-    "command": "write",
-    "describe": "groups",
-    "read": "read.reading",
-    "of_arguments": "read.reading",
-    "decode": "chakra",
-    "encode": "chakra",
-    "differences": "convert",
-    "to_spec": "convert",
-}
+__getattr__ = elsewhere(
+    __package__,
+    {
+        "check_file": "check.files",
+        "check_set": "check.bundle",
+        "set_apart": "read.files",
+        "fix": "fix",
+        "lower": "lower",
+        "write": "write",
+        "command": "write",
+        "describe": "groups",
+        "read": "read.reading",
+        "of_arguments": "read.reading",
+        "decode": "chakra",
+        "encode": "chakra",
+        "differences": "convert",
+        "to_spec": "convert",
+    },
+)
 """Functions of the protocol, and the modules of this package that have them, by the same names."""
-
-
-def __getattr__(name: str) -> Any:
-    """A function of the protocol that another module has."""
-    if name not in _MODULES:
-        raise AttributeError(name)
-    return getattr(import_module(f"{__package__}.{_MODULES[name]}"), name)
 
 
 def can_say(plan: Plan, near: Callable[[str], Span]) -> tuple[Diagnostic, ...]:

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from astrac.simulators.rows import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,15 +16,8 @@ if TYPE_CHECKING:
     from astrac.source import Source
 
 
-_MODULES: dict[str, str] = {"check_file": "check", "check_set": "check"}
+__getattr__ = elsewhere(__package__, {"check_file": "check", "check_set": "check"})
 """Functions of the protocol, and the modules of this package that have them, by the same names."""
-
-
-def __getattr__(name: str) -> Any:
-    """A function of the protocol that another module has."""
-    if name not in _MODULES:
-        raise AttributeError(name)
-    return getattr(import_module(f"{__package__}.{_MODULES[name]}"), name)
 
 
 def set_apart(files: dict[str, list[Path]]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from astrac.job import bytes_per_ns
 from astrac.simulators.blocks import by_name_2
 from astrac.simulators.results import Cause, Failure, Outcome
 
@@ -94,7 +95,7 @@ class Network:
 
     @cached_property
     def _bytes_per_ns(self) -> tuple[float, ...]:
-        return tuple(map(self.machine.bytes_per_ns, range(len(self.sizes))))
+        return tuple(bytes_per_ns(dimension.bandwidth) for dimension in self.machine.dimensions)
 
     @cached_property
     def _reduction_bytes_per_second(self) -> float:
