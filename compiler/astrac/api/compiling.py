@@ -174,7 +174,7 @@ def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) 
             if lowered.value is None or has_errors(lowered.diagnostics):
                 continue
             jobs[simulator.name] = lowered.value
-            result = simulator.wing.simulate(lowered.value, None) if Ability.SIMULATE in simulator.abilities else None
+            result = simulator.wing.simulate(lowered.value, None) if simulator.can(Ability.SIMULATE) else None
         if result is not None and result.failure is None:
             cycles[simulator.name] = result.cycles
     emitted = emit(

@@ -135,6 +135,10 @@ class Simulator(NamedTuple):
         """The functions that do the work."""
         return cast("Wing", import_module(f"{self.package}.simulator"))
 
+    def can(self, ability: Ability) -> bool:
+        """Whether it can be asked for this."""
+        return ability in self.abilities
+
 
 def elsewhere(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a module `simulator`: imports a function of a Wing when it is asked for.
