@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from astrac.api.guarding import best_set
+from astrac.api.guarding import sets_of
 from astrac.diagnostics import Diagnosed, Result, has_errors
 from astrac.simulators.astra_sim_2.read import reading
 from astrac.simulators.protocol import Ability
@@ -12,7 +12,7 @@ def read(where):
     """The Job of a folder, or of `Files` by their roles; none where anything is wrong."""
     try:
         found = (
-            reading.read(best_set(where, Ability.SIMULATE))
+            reading.read(sets_of(where, Ability.SIMULATE)[0])
             if isinstance(where, Path)
             else reading.job_of(lambda: where)
         )

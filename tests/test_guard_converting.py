@@ -82,7 +82,7 @@ def test_fix(tmp_path, kind):
     mended = converting.mend(str(path), kind).value
     assert mended.after == after
     assert path.read_text() == before
-    mended.write()
+    path.write_text(mended.after, encoding="utf-8", newline="")
     again = converting.mend(str(path), kind).value
     assert again.before == again.after == after
 

@@ -97,7 +97,7 @@ def write(folder, name, text):
 def of_page(folder, text):
     """What is found in the artifact of a page, whose first line names it."""
     first, _, rest = text.partition("\n")
-    return guarding.check_file(write(folder, first.removeprefix("# "), rest)).diagnostics
+    return guarding.check(write(folder, first.removeprefix("# "), rest)).diagnostics
 
 
 @pytest.mark.parametrize("code", [code for code in CODES if "AS770" <= code < "AS800" or "AS860" <= code < "AS880"])
@@ -139,7 +139,7 @@ LONE = {
 def test_a_trace_by_itself(tmp_path, code):
     nodes, words = LONE[code]
     (tmp_path / "x.3.et").write_bytes(guard_inputs.trace(nodes))
-    found = guarding.check_file(str(tmp_path / "x.3.et")).diagnostics
+    found = guarding.check(str(tmp_path / "x.3.et")).diagnostics
     assert [each.code for each in found] == ([] if words is None else [code])
     assert words is None or words in found[0].message
 
@@ -147,7 +147,7 @@ def test_a_trace_by_itself(tmp_path, code):
 def test_all_bad_nodes_of_a_trace_are_told(tmp_path):
     nodes = [{"id": number, "type": "COLL", "comm_size": 8} for number in range(30)]
     (tmp_path / "x.0.et").write_bytes(guard_inputs.trace(nodes))
-    found = guarding.check_file(str(tmp_path / "x.0.et")).diagnostics
+    found = guarding.check(str(tmp_path / "x.0.et")).diagnostics
     assert [each.message for each in found] == [f"node {number} `n{number}` lacks `comm_type`" for number in range(10)]
 
 
@@ -157,7 +157,7 @@ def test_advice_about_many_nodes_is_told_once(tmp_path):
         for number in range(30)
     ]
     (tmp_path / "x.0.et").write_bytes(guard_inputs.trace(nodes))
-    (found,) = guarding.check_file(str(tmp_path / "x.0.et")).diagnostics
+    (found,) = guarding.check(str(tmp_path / "x.0.et")).diagnostics
     assert found.message == "node 0 `n0` names group 1, so its `involved_dim` is not read, and so 29 others"
 
 
@@ -241,7 +241,7 @@ def test_hosts_do_not_forward(tmp_path):
     """The ring that ns-3's own folder ships: host 0 reaches its two neighbours only."""
     ring = "8 0 8\n\n" + "".join(f"{host} {(host + 1) % 8} 25Gbps 0.005ms 0\n" for host in range(8))
     (tmp_path / "ring.txt").write_text(ring)
-    (found,) = guarding.check_file(str(tmp_path / "ring.txt")).diagnostics
+    (found,) = guarding.check(str(tmp_path / "ring.txt")).diagnostics
     assert (found.code, "host 0 has no way to host 2" in found.message) == ("AS873", True)
 
 
@@ -325,7 +325,7 @@ HOSTILE = {
 def test_hostile_files_are_refused_in_bounded_time(tmp_path, name):
     (tmp_path / name).write_bytes(HOSTILE[name])
     start = time.process_time()
-    found = guarding.check_file(str(tmp_path / name)).diagnostics
+    found = guarding.check(str(tmp_path / name)).diagnostics
     assert has_errors(found)
     assert render(found)
     assert time.process_time() - start < 20

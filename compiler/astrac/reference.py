@@ -82,33 +82,6 @@ def _page(code: Code) -> str:
 
 # -- schemas/README.md: every block and every key
 
-_KEYS_HEAD = """\
-# Every block and every key
-
-Written by `astrac docs` from the schemas in this folder; do not edit. The language itself is in
-[grammar/README.md](../grammar/README.md), the diagnostics in [grammar/DIAGNOSTICS.md](../grammar/DIAGNOSTICS.md).
-
-A unit in the column of that name says that the value needs a unit of that kind: `B` a size, `s` a time, `B/s` a
-bandwidth, `FLOP/s` a compute rate, `Hz` a frequency, `%` a share, which may also be a plain number. A key without a
-default and without "required" may be left out.
-
-The schemas are JSON Schema, draft 2020-12, with annotations of our own:
-
-| annotation | at | says |
-| --- | --- | --- |
-| `x-named` | a block | whether it has a name: `required`, `optional`, `none`, `pattern` (in quotes); held as `name` |
-| `x-unit` | a number | the unit that the document's number is in; numbers without it are counts and ratios |
-| `x-blocks` | an array | collects blocks of these kinds in file order, as `{kind, name, ...}` |
-| `x-names` | an array with `x-blocks` | what its blocks are to references: `x-ref` with the same word |
-| `x-ref` | a text | the word names one of these blocks |
-| `x-word` | a block | a plain value is the block with this key alone: `precision: bf16` |
-| `x-words` | a number | words that stand for themselves beside the numbers |
-| `x-default-of` | a key | the default is the value of that other key of the block |
-
-The numbers in the document are exact; defaults are filled in by `elaborate`, everything else is checked by `validate`.
-A new key is one entry here; `astrac docs` then writes this page and `compiler/astrac/spec.py` anew.
-"""
-
 _WORDS = {"integer": "whole number", "number": "number", "boolean": "`true`, `false`", "string": "text"}
 _BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
 
@@ -119,7 +92,9 @@ def _schemas(spec: Schema) -> str:
     for path, block in schema.walk(spec):
         if path:
             sections.setdefault(block["title"], ([], block))[0].append(" > ".join(path))
-    return "\n".join([_KEYS_HEAD, *(_section(paths, block) for paths, block in sections.values())])
+    return "\n".join(
+        [resources.text("templates", "schemas.md"), *(_section(paths, block) for paths, block in sections.values())]
+    )
 
 
 def _section(paths: list[str], block: Schema) -> str:
@@ -228,13 +203,10 @@ def _add(block: Schema, kinds: tuple[str, ...], classes: dict[str, str]) -> None
         collected = "x-blocks" in block["properties"][name]
         by_title.setdefault(branch["title"], []).extend([kind] if collected else [])
     for _, branch in schema.branches(block).values():
-        if branch["title"] not in classes and not _is_map(branch):
+        is_map = isinstance(branch.get("additionalProperties"), dict)
+        if branch["title"] not in classes and not is_map:
             _add(branch, tuple(by_title[branch["title"]]), classes)
     classes[block["title"]] = _class(block, kinds)
-
-
-def _is_map(block: Schema) -> bool:
-    return isinstance(block.get("additionalProperties"), dict)
 
 
 def _class(block: Schema, kinds: tuple[str, ...]) -> str:

@@ -181,40 +181,45 @@ def _escaped(text: str, more: str) -> str:
 
 def _gitlab(findings: Sequence[Diagnostic]) -> str:
     """GitLab's code quality report: one issue a diagnostic that has a place; fingerprints do without line numbers."""
-    seen: set[str] = set()
-    return _json([_issue(finding, seen) for finding in findings if finding.labels])
-
-
-def _issue(finding: Diagnostic, seen: set[str]) -> dict[str, Any]:
     from hashlib import sha256  # noqa: PLC0415 - for this format only
 
-    span = finding.labels[0].span
-    identity = f"{finding.code}\0{span.source.name}\0{finding.message}"
-    while identity in seen:
-        identity += "\0again"
-    seen.add(identity)
-    return {
-        "description": f"{finding.code}: {finding.message}",
-        "check_name": finding.code,
-        "fingerprint": sha256(identity.encode(errors="replace")).hexdigest(),
-        "severity": {"error": "major", "warning": "minor", "note": "info"}[finding.severity.value],
-        "location": {
-            "path": span.source.name,
-            "positions": {"begin": span.first._asdict(), "end": span.last._asdict()},
-            "lines": {"begin": span.first.line, "end": span.last.line},
-        },
-    }
+    severities = {"error": "major", "warning": "minor", "note": "info"}
+    issues: dict[str, dict[str, Any]] = {}
+    for finding in findings:
+        for label in finding.labels[:1]:
+            first, last = label.span.first, label.span.last
+            identity = f"{finding.code}\0{label.span.source.name}\0{finding.message}"
+            while identity in issues:
+                identity += "\0again"
+            issues[identity] = {
+                "description": f"{finding.code}: {finding.message}",
+                "check_name": finding.code,
+                "fingerprint": sha256(identity.encode(errors="replace")).hexdigest(),
+                "severity": severities[finding.severity.value],
+                "location": {
+                    "path": label.span.source.name,
+                    "positions": {"begin": first._asdict(), "end": last._asdict()},
+                    "lines": {"begin": first.line, "end": last.line},
+                },
+            }
+    return _json(list(issues.values()))
 
 
 def _sarif(findings: Sequence[Diagnostic]) -> str:
     """SARIF 2.1.0, which code scanning services share: one run with the rules that are used, each of one level."""
     codes = sorted({finding.code for finding in findings})
-    driver = {
-        "name": "astrac",
-        "version": __version__,
-        "informationUri": "https://astra-sim.github.io",
-        "rules": [_rule(code) for code in codes],
-    }
+    rules = [
+        {
+            "id": code,
+            "shortDescription": {"text": CODES[code].title},
+            "fullDescription": {"text": CODES[code].what},
+            "help": {"text": f"{CODES[code].what}\n\n{CODES[code].why}"},
+            "defaultConfiguration": {"level": CODES[code].severity.value},
+        }
+        for code in codes
+    ]
+    uri = "https://astra-sim.github.io"
+    driver = {"name": "astrac", "version": __version__, "informationUri": uri, "rules": rules}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -222,17 +227,6 @@ def _sarif(findings: Sequence[Diagnostic]) -> str:
     }
     schema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
     return _json({"$schema": schema, "version": "2.1.0", "runs": [run]})
-
-
-def _rule(code: str) -> dict[str, Any]:
-    page = CODES[code]
-    return {
-        "id": code,
-        "shortDescription": {"text": page.title},
-        "fullDescription": {"text": page.what},
-        "help": {"text": f"{page.what}\n\n{page.why}"},
-        "defaultConfiguration": {"level": page.severity.value},
-    }
 
 
 def _result(finding: Diagnostic, rule: int) -> dict[str, Any]:

@@ -165,7 +165,8 @@ def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = N
         file = chain.keep(parse(name, data))
         settings = [_setting(text, chain) for text in options.settings]
         closed = chain.keep(resolve(file, inputs.load, options.profile, settings))
-        documents = [_document(variant, chain) for variant in closed if options.point in (None, variant.name)]
+        chosen = [variant for variant in closed if options.point in (None, variant.name)]
+        documents = [chain.keep(validate(chain.keep(elaborate(variant)))) for variant in chosen]
         if not documents:
             known = ", ".join(variant.name for variant in closed)
             hint = f"there are: {known}" if known else "the spec sweeps nothing"
@@ -177,14 +178,6 @@ def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = N
     return Result(tuple(document for document in documents if not document.excluded), tuple(chain.found))
 
 
-def _document(variant: syntax.Variant, chain: Chain) -> Document:
-    elaborated = elaborate(variant)
-    assert elaborated.value is not None
-    chain.found += elaborated.diagnostics
-    chain.found += validate(elaborated.value).diagnostics
-    return elaborated.value
-
-
 DEFAULTS = Options()
 
 
@@ -192,10 +185,10 @@ def check(
     name: str, data: bytes, options: Options = DEFAULTS, inputs: Inputs | None = None
 ) -> Result[tuple[Checked, ...]]:
     """A spec or a library of blocks, checked as far as it can be without reading a model; writes nothing."""
-    documents = variants(name, data, options, inputs)
-    if documents.value is None or has_errors(documents.diagnostics):
-        return Result(None, documents.diagnostics)
-    return Result(tuple(_checked(document) for document in documents.value), documents.diagnostics)
+    documents, found = variants(name, data, options, inputs)
+    if documents is None or has_errors(found):
+        return Result(None, found)
+    return Result(tuple(map(_checked, documents)), found)
 
 
 def profiles(name: str, data: bytes) -> tuple[str, ...]:
@@ -216,10 +209,8 @@ def _checked(document: Document) -> Checked:
 
 def reformat(name: str, data: bytes) -> Result[str]:
     """The text of a spec in the one style; none when it does not parse."""
-    parsed = parse(name, data)
-    if parsed.value is None or has_errors(parsed.diagnostics):
-        return Result(None, parsed.diagnostics)
-    return Result(formatted(parsed.value), parsed.diagnostics)
+    value, found = parse(name, data)
+    return Result(None if value is None or has_errors(found) else formatted(value), found)
 
 
 def difference(name: str, before: bytes, after: str) -> str:

@@ -91,24 +91,17 @@ def points(
     checked = check(name, data, options, inputs)
     if checked.value is None:
         return ((None, Result(None, checked.diagnostics)),)
-    before = checked.diagnostics
-    return tuple((point.document, _point(point, before, options, inputs, make)) for point in checked.value)
-
-
-def _point(
-    checked: Checked,
-    before: tuple[Diagnostic, ...],
-    options: Options,
-    inputs: Inputs,
-    make: Callable[[Checked, Options, Inputs, Chain], T],
-) -> Result[T]:
-    chain, value = Chain(), None
-    with suppress(Stop):
-        # An assertion that had to wait for an estimate gets one.
-        chain.note(finding for finding in (*before, *checked.diagnostics) if finding.code != WAITS)
-        value = make(checked, options, Inputs(dict(inputs.contents)), chain)
-    where = (f"at the sweep's point {checked.document.name}",) if checked.document.name else ()
-    return Result(value, tuple(replace(finding, hints=(*finding.hints, *where)) for finding in chain.found))
+    found: list[tuple[Document | None, Result[T]]] = []
+    for point in checked.value:
+        chain, value = Chain(), None
+        with suppress(Stop):
+            # An assertion that had to wait for an estimate gets one.
+            chain.note(each for each in (*checked.diagnostics, *point.diagnostics) if each.code != WAITS)
+            value = make(point, options, Inputs(dict(inputs.contents)), chain)
+        where = (f"at the sweep's point {point.document.name}",) if point.document.name else ()
+        placed = tuple(replace(each, hints=(*each.hints, *where)) for each in chain.found)
+        found.append((point.document, Result(value, placed)))
+    return tuple(found)
 
 
 WAITS = "AS591"
@@ -131,8 +124,8 @@ def compile_spec(path: str | Path, options: Options = DEFAULTS) -> Result[Compil
     results = compile_data(str(path), Path(path).read_bytes(), options)
     if len(results) > 1:
         names = ", ".join(result.value.name for result in results if result.value is not None)
-        source = Source(str(path))
-        return Result(None, (diagnostic("AS230", f"the spec sweeps: choose a point of {names}", source.whole()),))
+        place = Source(str(path)).whole()
+        return Result(None, (diagnostic("AS230", f"the spec sweeps: choose a point of {names}", place),))
     return results[0]
 
 

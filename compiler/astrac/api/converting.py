@@ -7,7 +7,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from astrac.api.guarding import MAX_TEXT, best_set, machine_set, sets_of
+from astrac.api.guarding import MAX_TEXT, machine_set, sets_of
 from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors
 from astrac.files import content
 from astrac.simulators.protocol import Ability
@@ -32,13 +32,11 @@ class Mended:
     Attributes:
         path: of it.
         before, after: its texts.
-        kind: a word of the table.
     """
 
     path: str
     before: str
     after: str
-    kind: str
 
     @property
     def difference(self) -> str:
@@ -46,11 +44,6 @@ class Mended:
         old, new = (text.splitlines(keepends=True) for text in (self.before, self.after))
         lines = unified_diff(old, new, self.path, f"{self.path}, mended")
         return "".join(line if line.endswith("\n") else f"{line}\n\\ no newline at the end\n" for line in lines)
-
-    def write(self) -> None:
-        """Puts the mended text in the file's place."""
-        with Path(self.path).open("w", encoding="utf-8", newline="") as file:
-            file.write(self.after)
 
 
 def mend(path: str, kind: str | None = None) -> Result[Mended]:
@@ -74,7 +67,7 @@ def mend(path: str, kind: str | None = None) -> Result[Mended]:
     # A simulator that does not pass over a byte-order mark takes it for a part of the first word.
     mark = text[: len(text) - len(body)] if kinds()[word].mark else ""
     edits = reader(word).wing.fix(word, Source(path, body), lambda: survey(Path(path).parent).files)
-    return Result(Mended(path, text, mark + edited(body, edits), word))
+    return Result(Mended(path, text, mark + edited(body, edits)))
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
@@ -155,9 +148,8 @@ def import_bundle(folder: str) -> Result[str]:
     Of a folder that holds sets for several simulators the first of the table counts; without the files of the ranks,
     the machine alone is imported.
     """
-    name = Path(folder).resolve().name
     try:
-        found = machine_set(Path(folder), Ability.CONVERT) or best_set(Path(folder), Ability.CONVERT)
+        found = machine_set(Path(folder), Ability.CONVERT) or sets_of(Path(folder), Ability.CONVERT)[0]
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
-    return named(found.simulator).wing.to_spec(found, name)
+    return named(found.simulator).wing.to_spec(found, Path(folder).resolve().name)

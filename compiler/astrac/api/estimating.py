@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.api.compiling import planned, points
-from astrac.api.guarding import best_set
+from astrac.api.guarding import sets_of
 from astrac.bundle import MANIFEST
 from astrac.diagnostics import Diagnosed
 from astrac.estimate import Estimate, estimate
@@ -20,7 +20,7 @@ from astrac.simulators.protocol import Ability, Failure, Outcome
 from astrac.simulators.table import named, recognise, simulators
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from astrac.api.checking import Options
     from astrac.diagnostics import Diagnostic, Result
@@ -69,7 +69,7 @@ def folders(top: str) -> tuple[str, ...]:
 def estimate_folder(folder: str, backend: str | None) -> Estimated:
     """The estimate of files that run together, recognised by what is in them."""
     try:
-        found = best_set(Path(folder), Ability.SIMULATE)
+        found = sets_of(Path(folder), Ability.SIMULATE)[0]
     except Diagnosed as stop:
         return _unreadable(folder, (stop.diagnostic,))
     simulator = named(found.simulator)
@@ -80,8 +80,8 @@ def estimate_arguments(arguments: Sequence[str], backend: str | None) -> Estimat
     """The estimate of the files that a simulator's own options name; the network file tells which simulator."""
     given = dict(argument.partition("=")[::2] for argument in arguments)
     simulator = _whose(given)
-    title = given.get("--workload-configuration", "")
-    return _estimated(title, simulator, simulator.wing.of_arguments(arguments), backend)
+    job = simulator.wing.of_arguments(arguments)
+    return _estimated(given.get("--workload-configuration", ""), simulator, job, backend)
 
 
 def _whose(given: dict[str, str]) -> Simulator:
@@ -124,18 +124,10 @@ def as_json(found: Sequence[Estimated]) -> str:
 
 def as_text(found: Sequence[Estimated]) -> str:
     """All estimates for people, and, where there are several, a row for each at the end."""
-    known = [entry for entry in found if entry.estimate is not None]
-    texts = [text(entry.estimate, entry.title) for entry in known if entry.estimate is not None]
-    if len(known) > 1:
-        texts.append(_overview(known))
-    return "\n".join(texts)
-
-
-def _overview(found: Sequence[Estimated]) -> str:
+    known = [(entry, entry.estimate) for entry in found if entry.estimate is not None]
+    texts = [text(values, entry.title) for entry, values in known]
     rows = [["", "step time", "compute", "exposed", "bubble", "utilisation", "memory"]]
-    for entry in found:
-        values = entry.estimate
-        assert values is not None
+    for entry, values in known:
         slowest = values.slowest
         parts = (0, 0, 0) if slowest is None else (slowest.compute, slowest.communication, slowest.bubble)
         used = None if values.throughput is None else values.throughput.utilisation
@@ -148,7 +140,9 @@ def _overview(found: Sequence[Estimated]) -> str:
                 "" if values.memory is None else size(values.memory.total),
             ]
         )
-    return "\n".join(columns(rows, left=(0,))) + "\n"
+    if len(known) > 1:
+        texts.append("\n".join(columns(rows, left=(0,))) + "\n")
+    return "\n".join(texts)
 
 
 def as_csv(found: Sequence[Estimated]) -> str:
@@ -158,37 +152,22 @@ def as_csv(found: Sequence[Estimated]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["name", *keys, *FIGURES])
     for entry in found:
-        chosen = dict(entry.point)
-        figures = {} if entry.estimate is None or entry.estimate.fails is not None else _figures(entry.estimate)
-        picked = (chosen.get(key, "") for key in keys)
-        writer.writerow([entry.title, *picked, *(figures.get(figure, "") for figure in FIGURES)])
+        values, chosen = entry.estimate, dict(entry.point)
+        known = None if values is None or values.fails is not None else values
+        figures = [known and figure(known) for figure in FIGURES.values()]
+        writer.writerow([entry.title, *(chosen.get(key) for key in keys), *figures])
     return out.getvalue()
 
 
-FIGURES = (
-    "cycles_max",
-    "step_time_ns",
-    "compute_ns",
-    "exposed_communication_ns",
-    "bubble_ns",
-    "memory_bytes",
-    "samples_per_second",
-    "tokens_per_second",
-    "utilisation",
-)
-"""Columns of the CSV; times of the slowest rank."""
-
-
-def _figures(values: Estimate) -> dict[str, object]:
-    found: dict[str, object] = {"cycles_max": values.cycles, "step_time_ns": values.cycles / values.steps}
-    slowest = values.slowest
-    if slowest is not None:
-        found["compute_ns"] = slowest.compute
-        found["exposed_communication_ns"] = slowest.communication
-        found["bubble_ns"] = slowest.bubble
-    if values.memory is not None:
-        found["memory_bytes"] = values.memory.total
-    if values.throughput is not None:
-        known = {name: value for name, value in vars(values.throughput).items() if value is not None}
-        found |= known
-    return found
+FIGURES: dict[str, Callable[[Estimate], object]] = {
+    "cycles_max": lambda values: values.cycles,
+    "step_time_ns": lambda values: values.cycles / values.steps,
+    "compute_ns": lambda values: values.slowest and values.slowest.compute,
+    "exposed_communication_ns": lambda values: values.slowest and values.slowest.communication,
+    "bubble_ns": lambda values: values.slowest and values.slowest.bubble,
+    "memory_bytes": lambda values: values.memory and values.memory.total,
+    "samples_per_second": lambda values: values.throughput and values.throughput.samples_per_second,
+    "tokens_per_second": lambda values: values.throughput and values.throughput.tokens_per_second,
+    "utilisation": lambda values: values.throughput and values.throughput.utilisation,
+}
+"""Columns of the CSV, None for what is not known; times of the slowest rank."""

@@ -18,7 +18,7 @@ from astrac.survey import survey
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from astrac.simulators.protocol import Ability, FileKind, Simulator
+    from astrac.simulators.protocol import Ability, Simulator
     from astrac.survey import Entry, Survey
 
 MAX_TEXT = 4 << 20
@@ -37,21 +37,7 @@ class Guarded:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def check(path: str, kind: str | None, backend: str | None, *, only_inputs: bool = False) -> Guarded:
-    """A file, or everything that a simulator reads below a folder.
-
-    Args:
-        path: of either.
-        kind: of a file, None: what is in it tells.
-        backend: that the files are for, None: the one that they say.
-        only_inputs: pass over a file that no simulator reads.
-    """
-    if Path(path).is_dir():
-        return check_folder(path, backend)
-    return check_file(path, kind, backend, only_inputs=only_inputs)
-
-
-def check_file(
+def check(
     path: str,
     kind: str | None = None,
     backend: str | None = None,
@@ -59,15 +45,17 @@ def check_file(
     only_inputs: bool = False,
     inside: Path | None = None,
 ) -> Guarded:
-    """One file by itself.
+    """A file, or everything that a simulator reads below a folder.
 
     Args:
-        path: of it.
-        kind: a word of the table; None: what is in it tells.
-        backend: that the file is for; None: the simulator's first.
+        path: of either.
+        kind: of a file, a word of the table; None: what is in it tells.
+        backend: that the files are for; None: the one that they say, else the simulator's first.
         only_inputs: pass over a file that no simulator reads.
-        inside: the folder that it may not lead out of, as a link.
+        inside: the folder that a file of it may not lead out of, as a link.
     """
+    if inside is None and Path(path).is_dir():
+        return check_folder(path, backend)
     rows = kinds()
     place = Source(path)
     binary = next((word for word, row in rows.items() if not row.is_text and path.endswith(row.suffix)), None)
@@ -89,17 +77,11 @@ def check_file(
     if len(data) > rows[word].limit:
         message = f"larger than {rows[word].title} can be: {rows[word].limit >> 10} KiB"
         return Guarded(1, (diagnostic("AS700", message, place.whole()),))
-    return Guarded(1, _check(path, data, word, rows[word], backend))
-
-
-def _check(path: str, data: bytes, word: str, row: FileKind, backend: str | None) -> tuple[Diagnostic, ...]:
-    source = Source(path)
-    if row.is_text:
-        try:
-            source = Source(path, data.decode("utf-8-sig" if row.mark else "utf-8"))
-        except UnicodeDecodeError as error:
-            return (diagnostic("AS700", f"not UTF-8: byte {error.start}", source.whole()),)
-    return reader(word).wing.check_file(word, source, data, backend)
+    try:
+        text = data.decode("utf-8-sig" if rows[word].mark else "utf-8") if rows[word].is_text else ""
+    except UnicodeDecodeError as error:
+        return Guarded(1, (diagnostic("AS700", f"not UTF-8: byte {error.start}", place.whole()),))
+    return Guarded(1, reader(word).wing.check_file(word, Source(path, text), data, backend))
 
 
 # -- folders
@@ -119,18 +101,12 @@ def check_folder(folder: str, backend: str | None = None) -> Guarded:
         files += 1
         of_ranks = found.prefixes.get(path)
         for name in (path,) if of_ranks is None else of_ranks.paths(path):
-            identity = _identity(name)
-            if identity not in seen:
-                seen.add(identity)
+            status = name.lstat()
+            if (status.st_dev, status.st_ino) not in seen:  # hard links are one file
+                seen.add((status.st_dev, status.st_ino))
                 word = kind if of_ranks is None else of_ranks.kind
-                diagnostics += check_file(str(name), word, backend, inside=Path(folder)).diagnostics
+                diagnostics += check(str(name), word, backend, inside=Path(folder)).diagnostics
     return Guarded(files, tuple(diagnostics))
-
-
-def _identity(path: Path) -> object:
-    """Hard links are one file."""
-    status = path.lstat()
-    return (status.st_dev, status.st_ino)
 
 
 def _apart(folder: str, alone: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -138,13 +114,16 @@ def _apart(folder: str, alone: Sequence[Entry]) -> Iterator[Diagnostic]:
     counts = Counter(kind for kind, _ in alone)
     first = dict(reversed(alone))
     lacking = {simulator: [kind for kind in simulator.needs if kind not in first] for simulator in simulators()}
-    for simulator, missing in lacking.items():
-        if len(missing) == 1:
-            yield from _of_another_version(simulator, missing[0], first)
+    nearly = [(simulator, missing[0]) for simulator, missing in lacking.items() if len(missing) == 1]
+    rows = kinds()
+    for simulator, gap in nearly:
+        others = [kind for kind in first if kind not in simulator.needs and rows[kind].role == rows[gap].role]
+        if rows[gap].role and others:
+            path, title = first[others[0]], rows[others[0]].title
+            message = f"`{path.name}` is {title}, and the files beside it are for the other version"
+            yield diagnostic("AS708", message, Source(str(path)).whole())
     if all(lacking.values()):
-        yield from islice(
-            (found for simulator, missing in lacking.items() for found in _one_missing(simulator, missing, first)), 1
-        )
+        yield from islice((found for entry in nearly for found in _one_missing(*entry, first)), 1)
     for simulator, missing in lacking.items():
         several = [kind for kind in (*simulator.needs, *simulator.takes) if counts[kind] > 1]
         if several and not missing:
@@ -154,26 +133,13 @@ def _apart(folder: str, alone: Sequence[Entry]) -> Iterator[Diagnostic]:
             return
 
 
-def _of_another_version(simulator: Simulator, missing: str, first: Mapping[str, Path]) -> Iterator[Diagnostic]:
-    """A file that plays the part of the missing one for another simulator."""
-    rows = kinds()
-    other = next(
-        (kind for kind in first if kind not in simulator.needs and rows[kind].role == rows[missing].role), None
-    )
-    if rows[missing].role and other is not None:
-        message = f"`{first[other].name}` is {rows[other].title}, and the files beside it are for the other version"
-        yield diagnostic("AS708", message, Source(str(first[other])).whole())
-
-
-def _one_missing(simulator: Simulator, missing: Sequence[str], first: Mapping[str, Path]) -> Iterator[Diagnostic]:
+def _one_missing(simulator: Simulator, missing: str, first: Mapping[str, Path]) -> Iterator[Diagnostic]:
     """All but one of the texts beside files of ranks."""
     rows = kinds()
     of_ranks = next((first[kind] for kind in simulator.needs if kind in first and rows[kind].suffix), None)
     texts = [first[kind] for kind in simulator.needs if kind in first and rows[kind].is_text]
-    if of_ranks is None or len(missing) != 1 or not texts:
-        return
-    if texts[0].parent in (of_ranks.parent, of_ranks.parent.parent):
-        lies = f"`{texts[0].name}` and traces lie here without a {rows[missing[0]].called}"
+    if of_ranks is not None and texts and texts[0].parent in (of_ranks.parent, of_ranks.parent.parent):
+        lies = f"`{texts[0].name}` and traces lie here without a {rows[missing].called}"
         yield diagnostic("AS708", f"{lies}: ASTRA-sim needs all three", Source(str(texts[0])).whole())
 
 
@@ -196,11 +162,6 @@ def sets_of(folder: Path, ability: Ability) -> list[FileSet]:
     return [first[name] for name in able if name in first]
 
 
-def best_set(folder: Path, ability: Ability) -> FileSet:
-    """The first of them."""
-    return sets_of(folder, ability)[0]
-
-
 def machine_set(folder: Path, ability: Ability) -> FileSet | None:
     """A set that lacks nothing but the files of the ranks: a machine without work; None when there is none."""
     rows = kinds()
@@ -208,11 +169,8 @@ def machine_set(folder: Path, ability: Ability) -> FileSet | None:
     for simulator in simulators(ability):
         of_ranks = [kind for kind in simulator.needs if rows[kind].suffix]
         texts = [kind for kind in simulator.needs if kind not in of_ranks]
-        if (
-            of_ranks
-            and not any(kind in found for kind in of_ranks)
-            and all(len(found.get(kind, ())) == 1 for kind in texts)
-        ):
+        complete = all(len(found.get(kind, ())) == 1 for kind in texts)
+        if of_ranks and complete and not any(kind in found for kind in of_ranks):
             kept = {kind: found[kind][0] for kind in (*texts, *simulator.takes) if len(found.get(kind, ())) == 1}
             return FileSet(simulator.name, folder, kept)
     return None
@@ -221,8 +179,7 @@ def machine_set(folder: Path, ability: Ability) -> FileSet | None:
 def _incomplete(folder: Path, found: Survey, ability: Ability) -> Diagnosed:
     """Why no set is complete: what the simulator lacks for which most of the files are there."""
     rows = kinds()
-    able = simulators(ability)
-    nearest = max(able, key=lambda simulator: sum(kind in found.files for kind in simulator.reads))
+    nearest = max(simulators(ability), key=lambda simulator: sum(kind in found.files for kind in simulator.reads))
     for kind in nearest.needs:
         if kind not in found.files:
             hint = f"name it with `{rows[kind].option}`"

@@ -99,12 +99,8 @@ def layers_of_spec(name: str, data: bytes, options: Options = DEFAULTS) -> Resul
         model = model_of(spec, point.document, options, inputs, chain)
     except Stop:
         return Result(None, tuple(chain.found))
-    return Result(Layered(model, _widths(spec, model)), tuple(chain.found))
-
-
-def _widths(spec: Spec, model: Model) -> ElementBytes | None:
     own = own_type(model)
     if spec.training is None or (spec.training.precision is None and own is None):
-        return None
+        return Result(Layered(model), tuple(chain.found))
     wide = widths(spec.training.precision, own or "")
-    return ElementBytes(wide.weights, wide.gradients, wide.activations)
+    return Result(Layered(model, ElementBytes(wide.weights, wide.gradients, wide.activations)), tuple(chain.found))

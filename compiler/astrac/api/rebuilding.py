@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +12,14 @@ from astrac.api.checking import MAX_SPEC_BYTES, Options
 from astrac.api.compiling import compile_data
 from astrac.bundle import MANIFEST, entries, read_manifest
 from astrac.bundle.artifact import files_of
-from astrac.diagnostics import Diagnostic, diagnostic, has_errors
+from astrac.diagnostics import diagnostic
 from astrac.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from astrac.api.compiling import Compiled
+    from astrac.diagnostics import Diagnostic
 
 MAX_ENTRIES = 200_000
 MAX_FINDINGS = 10
@@ -34,15 +34,11 @@ def stale(given: Iterable[str]) -> tuple[int, tuple[Diagnostic, ...]]:
     folders: dict[Path, None] = {}
     for path in map(Path, given):
         if path.suffix == ".astra":
-            folders.update(dict.fromkeys(_made_of(path.name)))
+            folders |= dict.fromkeys(_made_of(path.name))
         else:
-            folder = next((top for top in (path, *path.parents) if read_manifest(top) is not None), None)
-            if folder is not None:
-                folders[folder] = None
-    found: list[Diagnostic] = []
-    for folder in folders:
-        found += _check(folder)
-    return len(folders), tuple(found)
+            bundles = (top for top in (path, *path.parents) if read_manifest(top) is not None)
+            folders |= dict.fromkeys(islice(bundles, 1))
+    return len(folders), tuple(finding for folder in folders for finding in _check(folder))
 
 
 def _walk() -> Iterator[Path]:
@@ -55,12 +51,10 @@ def _walk() -> Iterator[Path]:
 def _made_of(name: str) -> Iterator[Path]:
     """Folders of bundles that were made of a spec by this name."""
     for path in islice(_walk(), MAX_ENTRIES):
-        if path.name == MANIFEST:
-            manifest = read_manifest(path.parent)
-            if manifest is not None and any(
-                isinstance(line, dict) and line.get("name") == name for line in manifest.get("inputs", ())
-            ):
-                yield path.parent
+        manifest = read_manifest(path.parent) if path.name == MANIFEST else None
+        lines = () if manifest is None else manifest.get("inputs", ())
+        if any(isinstance(line, dict) and line.get("name") == name for line in lines):
+            yield path.parent
 
 
 def _check(folder: Path) -> Iterator[Diagnostic]:
@@ -85,7 +79,7 @@ def _check(folder: Path) -> Iterator[Diagnostic]:
     results = compile_data(str(spec), spec.read_bytes(), options)
     compiled = results[0].value if len(results) == 1 else None
     broken = [finding for result in results for finding in result.diagnostics if finding.is_error]
-    if compiled is None or has_errors(broken):
+    if compiled is None or broken:
         yield from broken
         yield diagnostic("AS787", f"`{spec}` does not build, so it does not give this bundle", place)
         return
@@ -105,19 +99,18 @@ def _find(name: str, folder: Path, manifest: dict[str, Any]) -> Path | None:
 
 def _compared(folder: Path, spec: Path, manifest: dict[str, Any], compiled: Compiled) -> Iterator[Diagnostic]:
     """What the manifest and the files say otherwise; the version of the compiler does not matter."""
-    lines = {line["path"] + "#" + str(line.get("ranks", "")): line for line in entries(compiled.bundle)}
     wrong: dict[str, int] = {}
     digests: dict[tuple[int, int], str] = {}
-    for line in lines.values():
+    for line in entries(compiled.bundle):
         other = [path for path in files_of(line) if _digest(folder / path, digests) != line["sha256"]]
         if other:
             wrong[other[0]] = len(other) - 1
-    head = json.loads(json.dumps(dict(compiled.bundle.head)))
-    said = {key: value for key, value in manifest.items() if key not in {"files", "compiler"}}
-    if not wrong and said != {key: value for key, value in head.items() if key != "compiler"}:
+    said, head = ({**each, "files": None, "compiler": None} for each in (manifest, compiled.bundle.head))
+    if not wrong and said != head:
         wrong[MANIFEST] = 0
-    listed = {line["path"] + "#" + str(line.get("ranks", "")) for line in manifest["files"]}
-    wrong |= dict.fromkeys(sorted(name.partition("#")[0] for name in listed - lines.keys() if "{rank}" not in name), 0)
+    made = {artifact.path for artifact in compiled.bundle.artifacts}
+    listed = {line["path"] for line in manifest["files"] if "{rank}" not in line["path"]}
+    wrong |= dict.fromkeys(sorted(listed - made), 0)
     for path, more in list(wrong.items())[:MAX_FINDINGS]:
         gone = "is missing" if not (folder / path).exists() else "is not what the spec gives"
         gone += f", and so {more} others" if more else ""
@@ -135,10 +128,7 @@ def _digest(path: Path, known: dict[tuple[int, int], str]) -> str | None:
         identity = (status.st_dev, status.st_ino)
         if identity not in known:
             with path.open("rb") as file:
-                digest = sha256()
-                while piece := file.read(1 << 20):
-                    digest.update(piece)
-            known[identity] = digest.hexdigest()
+                known[identity] = file_digest(file, "sha256").hexdigest()
         return known[identity]
     except OSError:
         return None

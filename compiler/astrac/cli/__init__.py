@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from astrac.cli import inputs, pages, specs
+from astrac.cli import specs, tools
 from astrac.cli.shared import Command, Usage
 from astrac.version import __version__
 
@@ -26,13 +26,13 @@ COMMANDS: dict[str, Command] = {
     "estimate": specs.estimate,
     "fmt": specs.fmt,
     "layers": specs.layers,
-    "fix": inputs.fix,
-    "decode": inputs.decode,
-    "encode": inputs.encode,
-    "diff": inputs.diff,
-    "import": inputs.import_,
-    "explain": pages.explain,
-    "docs": pages.docs,
+    "fix": tools.fix,
+    "decode": tools.decode,
+    "encode": tools.encode,
+    "diff": tools.diff,
+    "import": tools.import_,
+    "explain": tools.explain,
+    "docs": tools.docs,
 }
 
 

@@ -77,13 +77,13 @@ class Usage(Exception):  # noqa: N818 - ends the run with status 2
     """Wrong use of a command, found after the arguments were parsed."""
 
 
-def variant(options: Namespace, targets: tuple[str, ...] = ()) -> checking.Options:
+def variant(options: Namespace) -> checking.Options:
     """The variant that the arguments choose."""
     return checking.Options(
         profile=options.profile,
         settings=tuple(options.set),
         point=options.point,
-        targets=targets,
+        targets=tuple(getattr(options, "target", ())),
         strict=getattr(options, "strict", False),
     )
 

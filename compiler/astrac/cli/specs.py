@@ -32,17 +32,18 @@ from astrac.render import FORMATS
 from astrac.simulators.table import backends, named, targets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
-    from astrac.api.compiling import Compiled
     from astrac.api.estimating import Estimated
     from astrac.api.modelling import Layered
     from astrac.diagnostics import Diagnostic, Result
 
 
-def _specs_below(folder: str) -> list[str]:
-    """All `.astra` files in a folder and in those below it, sorted."""
-    return sorted(str(file) for file in Path(folder).rglob("*.astra") if file.is_file())
+def _specs(path: str) -> list[str]:
+    """The files that a path means: a folder stands for all `.astra` files in it and below it, sorted."""
+    if path == STANDARD_INPUT or not Path(path).is_dir():
+        return [path]
+    return sorted(str(file) for file in Path(path).rglob("*.astra") if file.is_file())
 
 
 # -- check
@@ -74,11 +75,14 @@ def check(options: argparse.Namespace) -> int:
     findings: list[Diagnostic] = []
     files = 0
     for path in options.files:
-        specs, others = _sorted_out(path, options)
+        if path != STANDARD_INPUT and not path.startswith("std/") and not Path(path).exists():
+            raise Usage(f"cannot read {path}: no such file or directory")
+        asked = _specs(path) if path == STANDARD_INPUT or not options.kind else ()
+        specs = [spec for spec in asked if spec == STANDARD_INPUT or spec.endswith(".astra")]
         files += len(specs)
         for spec in specs:
             findings += _check_spec(shown(spec), read(spec), options)
-        if others:
+        if path not in specs:
             from astrac.api import guarding
 
             guarded = guarding.check(path, options.kind, options.backend, only_inputs=options.inputs)
@@ -106,18 +110,6 @@ def _check_spec(name: str, data: bytes, options: argparse.Namespace) -> list[Dia
     return findings
 
 
-def _sorted_out(path: str, options: argparse.Namespace) -> tuple[list[str], bool]:
-    """The specs that a path means, and whether it means files of ASTRA-sim's: a folder stands for all below it."""
-    if path == STANDARD_INPUT:
-        return [path], False
-    if Path(path).is_dir():
-        return ([] if options.kind else _specs_below(path)), True
-    if not Path(path).exists() and not path.startswith("std/"):
-        raise Usage(f"cannot read {path}: no such file or directory")
-    is_spec = not options.kind and path.endswith(".astra")
-    return ([path], False) if is_spec else ([], True)
-
-
 # -- build
 
 
@@ -135,48 +127,35 @@ def _sorted_out(path: str, options: argparse.Namespace) -> tuple[list[str], bool
 def build(options: argparse.Namespace) -> int:
     """Compile a spec into a bundle that ASTRA-sim runs."""
     from astrac.api import compiling
+    from astrac.estimate.model import brief
+    from astrac.figures import size
 
     name = "stdin" if options.spec == STANDARD_INPUT else Path(options.spec).name.removesuffix(".astra")
     top = Path(options.output or Path("out") / name)
     status = 0
     built: set[Path] = set()
-    chosen = variant(options, tuple(options.target))
-    for result in compiling.compile_data(shown(options.spec), read(options.spec), chosen):
+    for result in compiling.compile_data(shown(options.spec), read(options.spec), variant(options)):
         report(result.diagnostics)
-        if result.value is None or has_errors(result.diagnostics):
+        made = result.value
+        if made is None or has_errors(result.diagnostics):
             status = 1
             continue
-        folder = top / result.value.name
-        _announce(result.value, folder)
-        progress = _progress(result.value.bundle.bytes)
-        written = compiling.write(result.value, folder, copy=options.copy, progress=progress)
+        folder, total = top / made.name, made.bundle.bytes
+        files = made.bundle.files - 1  # the manifest is not counted
+        print(f"bundle      {folder}: {files:,} files for {made.estimate.npus:,} ranks, {size(total)}")
+        written = compiling.write(made, folder, copy=options.copy, progress=_progress(total))
         report(written.diagnostics)
-        status |= int(written.value is None)
-        if written.value is not None:
-            _summarise(result.value, folder)
-            built.add(folder)
+        if written.value is None:
+            status = 1
+            continue
+        built.add(folder)
+        print("\n".join(brief(made.estimate)))
+        for simulator in map(named, made.jobs):
+            script = shlex.quote(f"{folder}/{simulator.name}/run.sh")
+            print(f"run         {simulator.variable}=PATH_OF_{simulator.variable} {script}")
     if built and not status:
         _tell_leftovers(top, built)
     return status
-
-
-def _announce(compiled: Compiled, folder: Path) -> None:
-    """One line before anything is written: where, how many files, how many bytes."""
-    from astrac.figures import size
-
-    files = f"{compiled.bundle.files - 1:,} files for {compiled.estimate.npus:,} ranks"  # all but the manifest
-    print(f"bundle      {folder}: {files}, {size(compiled.bundle.bytes)}")
-
-
-def _summarise(compiled: Compiled, folder: Path) -> None:
-    """What was built, what it will take, and how to run it."""
-    from astrac.estimate.model import brief
-
-    lines = [*brief(compiled.estimate)]
-    for name in compiled.jobs:
-        variable = named(name).variable
-        lines.append(f"run         {variable}=PATH_OF_{variable} {shlex.quote(f'{folder}/{name}/run.sh')}")
-    print("\n".join(lines))
 
 
 def _progress(total: int) -> Callable[[int], None] | None:
@@ -229,7 +208,15 @@ def estimate(options: argparse.Namespace) -> int:
 
     if bool(options.paths) == bool(options.simulator):
         raise Usage("give paths, or ASTRA-sim's own options")
-    found = [entry for path in options.paths for entry in _estimated(path, options)]
+    chosen = variant(options)
+    if options.backend:
+        chosen = replace(chosen, settings=(*chosen.settings, f"system.backend={options.backend}"))
+    found: list[Estimated] = []
+    for path in options.paths:
+        if path != STANDARD_INPUT and Path(path).is_dir():
+            found += (estimating.estimate_folder(folder, options.backend) for folder in estimating.folders(path))
+        else:
+            found += estimating.estimate_spec(shown(path), read(path), chosen)
     if options.simulator:
         found.append(estimating.estimate_arguments(options.simulator, options.backend))
     for entry in found:
@@ -237,17 +224,6 @@ def estimate(options: argparse.Namespace) -> int:
     form = {"text": estimating.as_text, "json": estimating.as_json, "csv": estimating.as_csv}[options.format]
     sys.stdout.write(form(found))
     return int(any(entry.estimate is None or entry.estimate.fails is not None for entry in found))
-
-
-def _estimated(path: str, options: argparse.Namespace) -> tuple[Estimated, ...]:
-    from astrac.api import estimating
-
-    if path != STANDARD_INPUT and Path(path).is_dir():
-        return tuple(estimating.estimate_folder(folder, options.backend) for folder in estimating.folders(path))
-    settings = [f"system.backend={options.backend}"] if options.backend else []
-    chosen = variant(options)
-    chosen = replace(chosen, settings=(*chosen.settings, *settings))
-    return estimating.estimate_spec(shown(path), read(path), chosen)
 
 
 # -- fmt
@@ -262,35 +238,32 @@ def _estimated(path: str, options: argparse.Namespace) -> tuple[Estimated, ...]:
 def fmt(options: argparse.Namespace) -> int:
     """Put specs into the one style; comments and meaning are kept."""
     status = 0
-    for path in _specs(options.files):
-        data = read(path)
-        result = checking.reformat(shown(path), data)
-        report(result.diagnostics)
-        if result.value is None:
-            status = 1
-            continue
-        if options.diff:
-            sys.stdout.write(checking.difference(shown(path), data, result.value))
-        elif path == STANDARD_INPUT and not options.check:
-            sys.stdout.write(result.value)
-        changes = data != result.value.encode()
-        if changes and options.check:
-            print(f"{shown(path)} would change")
-        elif changes and not options.diff and path != STANDARD_INPUT:
-            Path(path).write_bytes(result.value.encode())
-            print(f"{path} formatted")
-        status |= int(changes and (options.check or options.diff))
+    for given in options.files:
+        specs = _specs(given)
+        if not specs:
+            raise Usage(f"no .astra file below {given}")
+        for path in specs:
+            status |= _format(path, options)
     return status
 
 
-def _specs(paths: Iterable[str]) -> Iterator[str]:
-    """The files that are meant: folders stand for all `.astra` files below them."""
-    for path in paths:
-        is_folder = path != STANDARD_INPUT and Path(path).is_dir()
-        found = _specs_below(path) if is_folder else [path]
-        if not found:
-            raise Usage(f"no .astra file below {path}")
-        yield from found
+def _format(path: str, options: argparse.Namespace) -> int:
+    data = read(path)
+    result = checking.reformat(shown(path), data)
+    report(result.diagnostics)
+    if result.value is None:
+        return 1
+    if options.diff:
+        sys.stdout.write(checking.difference(shown(path), data, result.value))
+    elif path == STANDARD_INPUT and not options.check:
+        sys.stdout.write(result.value)
+    changes = data != result.value.encode()
+    if changes and options.check:
+        print(f"{shown(path)} would change")
+    elif changes and not options.diff and path != STANDARD_INPUT:
+        Path(path).write_bytes(result.value.encode())
+        print(f"{path} formatted")
+    return int(changes and (options.check or options.diff))
 
 
 # -- layers

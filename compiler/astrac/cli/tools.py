@@ -1,4 +1,4 @@
-"""Commands on ASTRA-sim's own files: fix, decode, encode, diff, import."""
+"""Commands on ASTRA-sim's own files: fix, decode, encode, diff, import; and on what is written: explain, docs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from astrac.cli.shared import KIND, argument, command, flag, output_format, read, report, shown, writing
+from astrac.cli.shared import KIND, Usage, argument, command, flag, output_format, read, report, shown, writing
+from astrac.codes import CODES
+from astrac.suggest import nearest
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -35,7 +37,7 @@ def fix(options: Namespace) -> int:
                 status = 1
             else:
                 with writing(path):
-                    mended.write()
+                    Path(path).write_text(mended.after, encoding="utf-8", newline="")
     return status
 
 
@@ -111,3 +113,50 @@ def import_(options: Namespace) -> int:
         with writing(options.output), Path(options.output).open("x", encoding="utf-8", newline="\n") as file:
             file.write(result.value)
     return 0
+
+
+# -- what is written about astrac
+
+
+@command(
+    "astrac explain AS301",
+    argument("code", nargs="?", metavar="CODE", help="such as AS301"),
+    flag("--list", "all codes, a line each"),
+)
+def explain(options: Namespace) -> int:
+    """Show the page of a diagnostic's code."""
+    if options.list or options.code is None:
+        for code in CODES.values():
+            print(f"{code.code}  {code.severity.value:<8} {code.title}")
+        return 0
+    wanted = options.code.upper()
+    if wanted not in CODES:
+        guess = nearest(wanted, CODES, 0.7)
+        raise Usage(f"no code `{options.code}`" + (f", did you mean `{guess}`?" if guess else "; `--list` shows all"))
+    from textwrap import indent
+
+    page = CODES[wanted]
+    parts = [f"{page.code}: {page.title} ({page.severity.value})", page.what, page.why]
+    if page.bad:
+        bad, good = (indent(text.rstrip("\n"), "    ") for text in (page.bad, page.good))
+        parts += [
+            f"This is {'refused' if page.severity.value == 'error' else 'reported'}:",
+            bad,
+            "This is right:",
+            good,
+        ]
+    sys.stdout.write("\n\n".join(parts) + "\n")
+    return 0
+
+
+@command("astrac docs --check", flag("--check", "compare instead of writing; status 1 when one differs"))
+def docs(options: Namespace) -> int:
+    """Write the generated references of a checkout."""
+    from astrac import reference
+
+    stale = reference.stale_references()
+    for path in stale:
+        print(f"{path} is {'not what the schemas say: run `astrac docs`' if options.check else 'written anew'}")
+    if not options.check:
+        reference.write_references()
+    return int(options.check and bool(stale))
