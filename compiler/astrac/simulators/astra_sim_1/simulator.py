@@ -28,8 +28,8 @@ __getattr__ = elsewhere(
         "command": "write",
         "read": "read",
         "of_arguments": "read",
-        "differences": "differences",
-        "to_spec": "to_spec",
+        "differences": "convert",
+        "to_spec": "convert",
     },
 )
 """Functions of the protocol, and the modules of this package that have them, by the same names."""

@@ -1,4 +1,7 @@
-"""Files of ASTRA-sim 1.0 -> the text of a spec that builds the same network and system."""
+"""Jobs of ASTRA-sim 1.0 compared, and made specs.
+
+Of two jobs it is told what is different in what the simulator sees. A spec builds the same network and system.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Result
 from astrac.job import IMPLEMENTED, Dimension, Machine
 from astrac.simulators.algorithms import by_word_1
+from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.job import Policy
 from astrac.simulators.astra_sim_1.read import read
 from astrac.simulators.blocks import by_name_1
-from astrac.simulators.conversions import SpecWriter
+from astrac.simulators.conversions import SpecWriter, changed, lists, scalars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +22,24 @@ if TYPE_CHECKING:
     from astrac.simulators.astra_sim_1.job import TextJob
     from astrac.simulators.rows import FileSet
 
+_NETWORK = {attribute: key for key, attribute in keys.DIMENSION_KEYS.items()}
+
 _MEMORY_1 = 500_000
 """GB/s with which 2.x prices reductions as 1.0 does: `3 x floor(bytes / 500000)` ns."""
+
+
+def differences(one: TextJob, other: TextJob) -> tuple[str, ...]:
+    """A line a difference, in the words of the files; none when both are the same to the simulator."""
+    found = list(lists("network.json", one.network.dimensions, other.network.dimensions, _NETWORK, "dimension"))
+    found += scalars("system.txt", one.system, other.system, {}, ("algorithms", "origins"))
+    for kind, key in keys.IMPLEMENTATION_KEYS.items():
+        found += changed("system.txt", key, "_".join(one.system.words(kind)), "_".join(other.system.words(kind)))
+    found += scalars("workload.txt", one.workload, other.workload, {}, ("rows", "origins"))
+    found += lists("workload.txt", one.workload.rows, other.workload.rows, {}, "layer")
+    return tuple(found)
+
+
+# -- specs
 
 
 def to_spec(found: FileSet, origin: str) -> Result[str]:
