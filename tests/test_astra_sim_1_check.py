@@ -185,7 +185,7 @@ def test_algorithms_that_cannot_are_told_at_their_words():
     assert told == [("AS735", "halvingDoubling", "halvingDoubling cannot do an all-to-all")]
     told = found(f"DATA\n1\n{row}", with_system(all_to_all_implementation="doubleBinaryTree"))
     message = "doubleBinaryTree does an all-reduce where ALL_TO_ALL should be done"
-    assert told == [("AS735", "doubleBinaryTree", message)]
+    assert told == [("AS863", "doubleBinaryTree", message)]
 
 
 def test_communication_without_a_dimension():
@@ -278,7 +278,7 @@ AR = Kind.ALL_REDUCE
 
 def test_what_a_policy_does_not_use():
     both = LayerRow("a", Work(1, AR, 8), Work(2, AR, 8), Work(3, AR, 8))
-    assert workload(Policy.DATA, both, both) == [
+    assert workload(Policy.DATA, both, replace(both, name="b")) == [
         ("AS840", "the forward communication of 2 layers is not used under DATA"),
         ("AS840", "the input gradient communication of 2 layers is not used under DATA"),
     ]
@@ -287,9 +287,8 @@ def test_what_a_policy_does_not_use():
         ("AS840", "the input gradient communication of layer `a` is not used under MODEL"),
         ("AS840", "the weight gradient communication of 2 layers is not used under MODEL"),
     ]
-    silent = LayerRow("a", Work(1), Work(2), Work(3, AR, 8))
+    silent = LayerRow("a", Work(1), Work(2), Work(3, AR, 8))  # a number has to stand there: 1 is none
     assert workload(Policy.MICRO, silent) == [
-        ("AS841", "the forward time of layer `a` is not used under MICRO"),
         ("AS841", "the input gradient time of layer `a` is not used under MICRO"),
         ("AS841", "the weight gradient time of layer `a` is not used under MICRO"),
     ]
@@ -299,6 +298,21 @@ def test_what_a_policy_does_not_use():
     assert workload(Policy.DISTRIBUTED_INFERENCE, LayerRow("a", Work(1, AR, 8), Work(2), Work(0))) == [
         ("AS841", "the input gradient time of layer `a` is not used under DISTRIBUTED_INFERENCE"),
     ]
+
+
+def test_micro_without_a_collective_simulates_nothing():
+    told = "nothing is simulated: MICRO runs the collective in columns 10 and 11 of the first layer"
+    right = f"{told}: `a -1 0 NONE 0 0 NONE 0 0 ALLREDUCE 8 1`"
+    assert workload(Policy.MICRO, LayerRow("a", forward=Work(1, AR, 8))) == [("AS749", right)]
+    assert workload(Policy.MICRO, LayerRow("a", input_gradient=Work(1, AR, 8))) == [("AS749", right)]
+    assert workload(Policy.MICRO, LayerRow("a")) == [("AS749", f"{told}, which has none")]
+
+
+def test_layers_of_one_name():
+    rows = [LayerRow(name) for name in "abab"]
+    assert workload(Policy.DATA, *rows[:2]) == []
+    assert workload(Policy.DATA, *rows[:3]) == [("AS853", "an earlier layer is called `a`, too")]
+    assert workload(Policy.DATA, *rows) == [("AS853", "an earlier layer is called `a`, too, and so 1 other")]
 
 
 def test_a_size_without_communication():
@@ -316,8 +330,9 @@ def test_an_update_takes_a_cycle_where_something_is_sent():
 
 
 def test_many_layers():
-    assert workload(Policy.DATA, *(LayerRow("a"),) * 100) == []
-    assert [code for code, _ in workload(Policy.DATA, *(LayerRow("a"),) * 101)] == ["AS848"]
+    rows = [LayerRow(f"a{number}") for number in range(101)]
+    assert workload(Policy.DATA, *rows[:100]) == []
+    assert [code for code, _ in workload(Policy.DATA, *rows)] == ["AS848"]
 
 
 @pytest.mark.parametrize(("last", "codes"), [(-1, ["AS852"]), (0, []), (1, []), (2, ["AS852"])])

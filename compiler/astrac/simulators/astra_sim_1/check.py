@@ -27,6 +27,7 @@ CODES: dict[Fault, str] = {
     Fault.WORDS: "AS734",
     Fault.GROUP: "AS750",
     Fault.KIND: "AS735",
+    Fault.INSTEAD: "AS863",
     Fault.POWER_OF_TWO: "AS735",
     Fault.ZERO_SIZE: "AS748",
     Fault.BELOW_SPLITS: "AS753",
@@ -39,7 +40,7 @@ CODES: dict[Fault, str] = {
 }
 """Codes of the faults that a survey finds."""
 
-OF_ALGORITHMS = (Fault.KIND, Fault.POWER_OF_TWO, Fault.LOST_MESSAGE)
+OF_ALGORITHMS = (Fault.KIND, Fault.INSTEAD, Fault.POWER_OF_TWO, Fault.LOST_MESSAGE)
 """Faults that lie in the words of the system file; the others lie in the size of the column."""
 
 

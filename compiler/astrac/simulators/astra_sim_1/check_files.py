@@ -5,13 +5,14 @@ Places come from the data's `origins`; data that were never read have none, and 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from astrac.conform import load
 from astrac.diagnostics import Diagnostic, Label, diagnostic
 from astrac.simulators.astra_sim_1 import keys
-from astrac.simulators.astra_sim_1.job import DLRMS, MAX_DIMENSIONS, Policy, Stage
+from astrac.simulators.astra_sim_1.job import DLRMS, MAX_DIMENSIONS, WORDS, Policy, Stage
 from astrac.simulators.astra_sim_1.simulate import loops
 from astrac.simulators.astra_sim_1.simulate.faults import SimulationError
 from astrac.simulators.astra_sim_1.simulate.network import INT_LIMIT
@@ -102,6 +103,7 @@ def _workload(workload: TextWorkload) -> Iterator[Problem]:
             message = f"layer `{row.name}` communicates, so its update takes at least 1 cycle"
             yield "AS747", message, f"/rows/{index}/update"
     yield from _ignored(workload, issued)
+    yield from _named_twice(workload)
     if len(workload.rows) > MANY_LAYERS:
         message = f"{len(workload.rows)} layers: ASTRA-sim 1.0 writes its report in time that grows with their square"
         yield "AS848", message, "/count"
@@ -146,6 +148,34 @@ UNUSED: dict[Policy, tuple[Stage, ...]] = {
 """Columns whose times are never spent."""
 
 
+def _nothing_issued(workload: TextWorkload) -> Iterator[Problem]:
+    """AS749 where MICRO has no collective to run; a first layer with one elsewhere is shown as it should be."""
+    row, told = (
+        workload.rows[0],
+        "nothing is simulated: MICRO runs the collective in columns 10 and 11 of the first layer",
+    )
+    for stage in (Stage.FORWARD, Stage.INPUT_GRADIENT):
+        work = row.work(stage)
+        if work.kind is not None:
+            right = f"{row.name} {row.reserved} 0 NONE 0 0 NONE 0 0 {WORDS[work.kind]} {work.bytes} {row.update}"
+            yield "AS749", f"{told}: `{right}`", f"/rows/0/{COLUMNS[stage]}/kind"
+            return
+    yield "AS749", f"{told}, which has none", "/rows/0/name"
+
+
+def _named_twice(workload: TextWorkload) -> Iterator[Problem]:
+    """AS853 at the first layer whose name an earlier one has."""
+    counts = Counter(row.name for row in workload.rows)
+    seen: set[str] = set()
+    for index, row in enumerate(workload.rows):
+        if row.name in seen:
+            others = sum(count - 1 for count in counts.values()) - 1
+            more = f", and so {others} other{'s'[: others > 1]}" if others else ""
+            yield "AS853", f"an earlier layer is called `{row.name}`, too{more}", f"/rows/{index}/name"
+            return
+        seen.add(row.name)
+
+
 def _ignored(workload: TextWorkload, issued: Container[tuple[int, Stage]]) -> Iterator[Problem]:
     """Communication that is never sent, layers and times that are never used: once a column."""
     policy = workload.policy
@@ -168,10 +198,14 @@ def _ignored(workload: TextWorkload, issued: Container[tuple[int, Stage]]) -> It
     def sized(row: int, stage: Stage) -> bool:
         return work(row, stage).kind is None and work(row, stage).bytes > 0
 
-    yield from told("AS840", "kind", f"communication of {{}} {not_used}", dropped, *Stage)
+    if policy is Policy.MICRO and not issued:
+        yield from _nothing_issued(workload)
+    else:
+        yield from told("AS840", "kind", f"communication of {{}} {not_used}", dropped, *Stage)
     yield from told("AS850", "bytes", "communication of {} is NONE, and has a size", sized, *Stage)
     if policy is Policy.MICRO and len(workload.rows) > 1:
         yield "AS841", f"MICRO runs the first layer only: {len(workload.rows) - 1} are not used", "/rows/1/name"
+    # The format needs a number: 0 and 1 stand for none.
     yield from told(
-        "AS841", "time", f"time of {{}} {not_used}", lambda *at: work(*at).time > 0, *UNUSED.get(policy, ())
+        "AS841", "time", f"time of {{}} {not_used}", lambda *at: work(*at).time > 1, *UNUSED.get(policy, ())
     )

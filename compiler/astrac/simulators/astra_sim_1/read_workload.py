@@ -28,12 +28,15 @@ from astrac.simulators.texts import Word, Words, by_line
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from astrac.job import Kind
     from astrac.source import Source, Span
 
 KINDS: dict[str, Kind | None] = {"NONE": None} | {word: kind for kind, word in WORDS.items()}
+
+SIMAI_WORDS = frozenset({"ep:", "pp:", "vpp:", "ga:", "all_gpus:"})
+"""What SimAI puts into the header beside ASTRA-sim's own words."""
 
 _STAGES = ("forward", "input_gradient", "weight_gradient")
 _GLUED = re.compile(r".+:[+-]?[0-9]+")
@@ -52,7 +55,15 @@ def read_workload(source: Source) -> Result[TextWorkload]:
     if has_errors(findings):
         return Result(None, tuple(findings))
     workload = TextWorkload(policy, tuple(rows), extras, stream.origins)
-    return Result(workload, (*findings, *check_workload(workload)))
+    return Result(workload, (*findings, *_blank_end(source), *check_workload(workload)))
+
+
+def _blank_end(source: Source) -> Iterator[Diagnostic]:
+    """AS854 at a blank line that the file ends with."""
+    text = source.text.removesuffix("\n")
+    last = text.rfind("\n") + 1
+    if last and not text[last:].strip():
+        yield diagnostic("AS854", "a blank line at the end", source.span(last, len(text)))
 
 
 class _Stream(Words):
@@ -99,6 +110,12 @@ def _extras(stream: _Stream, policy: Policy) -> Extras:
     group = _extra_number(stream, policy, "/extras/group")
     if policy is Policy.HYBRID_TRANSFORMER:
         return Extras(group)
+    foreign = [word for word in stream.rest() if word.line == stream.at(0).line and word.text in SIMAI_WORDS]
+    if foreign:
+        words = ", ".join(f"`{word.text}`" for word in foreign)
+        hint = f"leave out {words} with their numbers; what they say has no place in ASTRA-sim 1.0"
+        message = f"this is SimAI's header (AICB writes it): ASTRA-sim 1.0 knows no {words}"
+        raise Diagnosed(diagnostic("AS743", message, foreign[0].span.to(foreign[-1].span), hints=(hint,)))
     checkpoints = _extra_list(stream, policy, "/extras/checkpoints")
     return Extras(group, checkpoints, _extra_list(stream, policy, "/extras/initiates"))
 

@@ -11,6 +11,7 @@ class Fault(Enum):
     WORDS = "words and dimensions do not match"
     GROUP = "the model-parallel group does not tile the dimensions"
     KIND = "the algorithm cannot do this collective"
+    INSTEAD = "the algorithm does another collective instead"
     POWER_OF_TWO = "the algorithm needs a power of two"
     ZERO_SIZE = "a collective of no bytes never finishes"
     BELOW_SPLITS = "fewer bytes than chunks"

@@ -78,11 +78,6 @@ def _look_at_chunk(layout: Planner, kind: Kind, involved: tuple[bool, ...], size
     for _ in layout.dimensions[kind] if layout.system.inter == "roundRobin" else (None,):
         entering = size
         for task, logical in layout.tasks(kind, involved):
-            row = logical.algorithm.row
-            if row.instead is not None and task not in row.kinds:
-                does = row.instead.name.lower().replace("_", "-")
-                reason = f"{row.words.astra_sim_1} does an {does} where {task.name} should be done"
-                raise SimulationError(Fault.KIND, reason)
             if entering >= INT_LIMIT:
                 raise SimulationError(Fault.TOO_LARGE, f"a chunk of {entering} bytes, 2^31 or more, enters a phase")
             message = smallest_message(task, logical, entering)
@@ -92,3 +87,11 @@ def _look_at_chunk(layout: Planner, kind: Kind, involved: tuple[bool, ...], size
                 raise SimulationError(Fault.TOO_FAST, f"a message of {message} bytes takes less than 1 ns")
             entering = size_after(task, logical, entering)
         layout.plan(kind, involved, size)
+    # What crashes is said before what runs as something else.
+    for task, logical in layout.tasks(kind, involved):
+        row = logical.algorithm.row
+        if row.instead is not None and task not in row.kinds:
+            does = row.instead.name.lower().replace("_", "-")
+            raise SimulationError(
+                Fault.INSTEAD, f"{row.words.astra_sim_1} does an {does} where {task.name} should be done"
+            )
