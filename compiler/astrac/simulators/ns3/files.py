@@ -208,16 +208,12 @@ def _parallel(topology: Topology) -> list[Diagnostic]:
 # -- the configuration: keys and values, one stream of words; unknown words are passed over
 
 _CONFIG_WORD = re.compile(r"\{[^}\n]*\}|\S+")
-_WHOLE = re.compile(r"\d{1,19}", re.ASCII)
-_REAL = re.compile(r"\d+(\.\d*)?([eE][-+]?\d+)?|\.\d+", re.ASCII)
-_RATE = re.compile(r"\d+(\.\d+)?[kKMG]?i?(bps|b/s|Bps|B/s)", re.ASCII)
-_ANY = re.compile(r"\S+")
 
 _FORMS: dict[str, tuple[re.Pattern[str], str]] = {
-    "whole": (_WHOLE, "a whole number"),
-    "real": (_REAL, "a number"),
-    "rate": (_RATE, "a rate, as `100Mb/s`"),
-    "path": (_ANY, "a path"),
+    "whole": (re.compile(r"\d{1,19}", re.ASCII), "a whole number"),
+    "real": (re.compile(r"\d+(\.\d*)?([eE][-+]?\d+)?|\.\d+", re.ASCII), "a number"),
+    "rate": (re.compile(r"\d+(\.\d+)?[kKMG]?i?(bps|b/s|Bps|B/s)", re.ASCII), "a rate, as `100Mb/s`"),
+    "path": (re.compile(r"\S+"), "a path"),
 }
 
 _DATA = resources.package().joinpath("simulators", "ns3", "keys.json")
