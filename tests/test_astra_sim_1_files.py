@@ -30,6 +30,7 @@ from astrac.simulators.astra_sim_1.read_system import read_system
 from astrac.simulators.astra_sim_1.read_workload import read_workload
 from astrac.simulators.astra_sim_1.simulate import simulate
 from astrac.simulators.astra_sim_1.write import render, render_network, render_system, render_workload
+from astrac.simulators.table import recognise
 from astrac.source import Source
 from simulator_1 import BAD, GOLDEN, INPUTS, bad_texts, examine, golden_texts
 
@@ -267,3 +268,30 @@ def test_a_hostile_workload_is_refused_at_once(text):
 
 def test_a_network_of_nothing():
     assert [found.code for found in check_network(TextNetwork(()))] == ["AS723"]
+
+
+@pytest.mark.parametrize(
+    "keys, kind",
+    [
+        (("topology-name", "dimensions-count"), "network-1"),
+        (("dimensions-count", "units-count", "other"), "network-1"),
+        (("topology-name", "other"), None),  # one word in common is chance
+        (("other",), None),
+    ],
+)
+def test_a_network_file_is_known_by_two_of_its_keys(keys, kind):
+    assert recognise("x.json", json.dumps(dict.fromkeys(keys, 1)).encode()) == kind
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("data\n1\nx\n", "workload-1"),
+        ("HYBRID_TRANSFORMER 1\n", "workload-1"),
+        ("DATE\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4 1\n", "workload-1"),  # a slip in its first word
+        ("DATE\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCES 4 1\n", None),
+        ("DATE\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE\n", None),
+    ],
+)
+def test_a_workload_is_known_by_its_policy_or_its_rows(text, kind):
+    assert recognise("x.txt", text.encode()) == kind

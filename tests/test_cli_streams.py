@@ -1,5 +1,6 @@
 """What the command line writes where: reports, colours, the progress bar, wrong use, and streams that break."""
 
+import json
 import os
 import subprocess
 import sys
@@ -74,6 +75,13 @@ def test_the_verdict_counts_each_finding_once(capsys, findings, status, verdict)
     assert "2 files" not in capsys.readouterr().out
 
 
+def test_only_people_get_a_verdict(capsys):
+    assert shared.told([ERROR], "json", "2 files") == 1
+    assert [finding["code"] for finding in json.loads(capsys.readouterr().out)] == ["AS201"]
+    assert shared.told([], "github", "2 files") == 0
+    assert capsys.readouterr().out == ""
+
+
 # -- the progress bar
 
 
@@ -145,6 +153,83 @@ def test_options_of_the_simulators_are_taken_as_they_are():
 def test_a_folder_without_specs(run, tmp_path):
     assert run("fmt", tmp_path)[::2] == (2, f"astrac fmt: no .astra file below {tmp_path}\n")
     assert run("check", tmp_path)[::2] == (2, f"astrac check: no file of ours or of ASTRA-sim's below {tmp_path}\n")
+
+
+def test_explain_without_a_code_lists_all_of_them(run):
+    pages = sorted(path.stem for path in (ROOT / "compiler" / "astrac" / "pages").glob("AS*.md"))
+    for arguments in ((), ("--list",), ("--list", "AS301"), ("AS301", "--list")):
+        status, out, _ = run("explain", *arguments)
+        assert status == 0
+        assert [line.split()[0] for line in out.splitlines()] == pages
+    assert run("explain", "AS301")[1].startswith("AS301: ")
+
+
+@pytest.mark.parametrize("code, says", [("AS301", "This is refused:"), ("AS801", "This is reported:")])
+def test_a_page_shows_its_examples(run, code, says):
+    out = run("explain", code)[1]
+    text = (ROOT / "compiler" / "astrac" / "pages" / f"{code}.md").read_text()
+    examples = [part.partition("\n")[2].rstrip("\n").splitlines() for part in text.split("```")[1::2]]
+    shown = ["\n".join(f"    {line}" if line else "" for line in lines) for lines in examples]
+    assert f"\n\n{says}\n\n{shown[0]}\n\nThis is right:\n\n{shown[1]}\n" in out
+
+
+# -- bundles against their specs
+
+
+@pytest.fixture
+def bundles(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ring.astra").write_bytes(Path(RING).read_bytes())
+    for name in ("one", "two"):
+        assert run("build", "ring.astra", "-o", name)[0] == 0
+    return tmp_path
+
+
+@pytest.mark.usefixtures("bundles")
+def test_bundles_that_are_what_their_specs_give(run):
+    assert run("check", "--bundles", "one/manifest.json") == (0, "1 bundle: clean\n", "")
+    assert run("check", "--bundles", "one/manifest.json", "one/estimate.json")[1] == "1 bundle: clean\n"
+    assert run("check", "--bundles", "ring.astra")[1] == "2 bundles: clean\n"
+    assert run("check", "--bundles", "other.astra", "ring.astra.bak")[1] == "0 bundles: clean\n"
+    assert run("check", "--bundles", "ring.astra", "--format", "json")[1] == "[]\n"
+
+
+def test_an_older_compiler_is_no_difference_and_another_recipe_is(run, bundles):
+    manifest = bundles / "one" / "manifest.json"
+    said = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(said | {"compiler": "astrac 0.0.1"}))
+    assert run("check", "--bundles", manifest)[:2] == (0, "1 bundle: clean\n")
+    manifest.write_text(json.dumps(said | {"commands": {}}))
+    status, out, _ = run("check", "--bundles", manifest)
+    assert status == 1
+    assert out.startswith("error[AS787]: `manifest.json` is not what the spec gives\n")
+
+
+def test_files_that_are_not_what_the_spec_gives_are_named(run, bundles):
+    folder = bundles / "one"
+    (folder / "astra-sim-2" / "network.yml").write_text("x")
+    (folder / "astra-sim-1" / "run.sh").unlink()
+    traces = sorted((folder / "astra-sim-2" / "workload").glob("*.et"))
+    for trace in traces[:3]:
+        trace.unlink()
+    status, out, _ = run("check", "--bundles", folder)
+    assert status == 1
+    assert sorted(line for line in out.splitlines() if line.startswith("error")) == [
+        "error[AS787]: `astra-sim-1/run.sh` is missing",
+        "error[AS787]: `astra-sim-2/network.yml` is not what the spec gives",
+        f"error[AS787]: `astra-sim-2/workload/{traces[0].name}` is missing, and so 2 others",
+    ]
+    assert out.endswith("\n1 bundle: 3 errors\n")
+
+
+def test_a_bundle_without_its_spec(run, bundles):
+    (bundles / "ring.astra").unlink()
+    assert (
+        "error[AS787]: no spec `ring.astra` is near the bundle or below here\n" in run("check", "--bundles", "one")[1]
+    )
+    (bundles / "ring.astra").write_text("let x = 1\n")
+    out = run("check", "--bundles", "one")[1]
+    assert "error[AS787]: `ring.astra` does not build, so it does not give this bundle\n" in out
 
 
 # -- docs and fmt

@@ -1,8 +1,13 @@
 """Every row of every small file, and what is said about each file, for reading: what a graph becomes."""
 
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from astrac.models.onnx import read_model
+from astrac.models.onnx.drafts import _per_channel
+from astrac.models.onnx.report import _some
 from astrac.models.table import ElementBytes, compare, render
 from test_onnx_graphs import ADVICE, GRAPHS, REFUSED, VECTOR_FLOPS
 
@@ -72,3 +77,32 @@ TEXTS = {
 
 def test_rows(golden):
     golden(DATA / "golden", {f"{name}.txt": "\n".join(lines()) + "\n" for name, lines in TEXTS.items()})
+
+
+def test_a_message_names_five_and_counts_the_rest():
+    assert _some(["a", "b", "c", "d", "e"]) == "a, b, c, d, e"
+    assert _some(["a", "b", "c", "d", "e", "f", "g"]) == "a, b, c, d, e and 2 more"
+
+
+@pytest.mark.parametrize(
+    "op, shape, result, is_bias",
+    [
+        ("MatMul", (8,), (2, 4, 8), True),
+        ("MatMul", (1, 1, 8), (2, 4, 8), True),  # as exporters write it, for broadcasting
+        ("MatMul", (1,), (4, 1), True),
+        ("MatMul", (1, 1), (4, 1), True),
+        ("MatMul", (4, 8), (2, 4, 8), False),
+        ("MatMul", (1,), (4, 8), False),
+        ("MatMul", (), (4, 8), False),
+        ("MatMul", (None,), (4, 8), False),
+        ("Einsum", (1, 4, 8), (2, 4, 8), True),
+        ("Einsum", (2, 4, 8), (2, 4, 8), False),
+        ("Conv", (8, 1, 1), (2, 8, 5, 5), True),
+        ("Conv", (1, 8, 1, 1), (2, 8, 5, 5), True),
+        ("Conv", (8,), (2, 8, 5, 5), False),  # would be one number a column
+        ("Conv", (8, 5, 5), (2, 8, 5, 5), False),
+    ],
+)
+def test_what_is_a_bias_a_channel(op, shape, result, is_bias):
+    maker = SimpleNamespace(site=SimpleNamespace(output=lambda: result), node=SimpleNamespace(op=op))
+    assert _per_channel(shape, maker) is is_bias

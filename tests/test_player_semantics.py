@@ -499,6 +499,24 @@ def test_a_skipped_node_wakes_its_children_a_round_later():
     assert (queue.take(), queue.take()) == (None, 1)
 
 
+def test_what_is_taken_back_is_as_if_it_had_not_been():
+    """The end of a computation frees its slot for the next one, and a load that waited for it."""
+
+    def state(queue):
+        ready = [sorted(heap) for heap in queue._ready]
+        return queue.left, queue.running, queue._count, list(queue._waits), list(queue._busy), ready
+
+    for first in (Compute(id=0), Receive(id=0, axis="rank", offset=1, bytes=1, tag=0)):
+        queue = issue_queue(first, Compute(id=1), Load(id=2, data=(0,), bytes=1), Compute(id=3))
+        assert queue.round() == ([0] if isinstance(first, Compute) else [0, 1])
+        before = state(queue)
+        queue.end(0)
+        issued = queue.round()
+        assert issued == ([1, 2] if isinstance(first, Compute) else [2])
+        queue.undo(0, issued)
+        assert state(queue) == before
+
+
 def test_of_two_ends_in_a_tick_the_first_may_take_the_slot():
     """The end of a send frees the slot that two others want; which of them is ready depends on who ended first."""
     compute, sent = Compute(id=0), Send(id=1, axis="rank", offset=1, bytes=1, tag=0)

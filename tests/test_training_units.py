@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations, pairwise
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -34,7 +35,7 @@ from astrac.source import Source
 from astrac.training.compute import missing_times
 from astrac.training.plan import Transfer
 from astrac.training.strategies import pipeline
-from astrac.training.strategies.data import SHARDS, Reducer
+from astrac.training.strategies.data import SHARDS, Reducer, reducer_of
 from astrac.training.strategies.precision import own_type
 from lowered import codes, parallelism, planned, spec, topology
 
@@ -384,3 +385,17 @@ def test_ranks_that_share_a_sequence_read_whole_weights():
         steps = planned(text).plan.programs[0].steps
         size[degree] = next(s.action.bytes for s in steps if (s.layer, s.phase.value) == ("block0.up", "forward"))
     assert 2 * size[2] - size[1] == 2 * (64 * 256 + 256)
+
+
+@pytest.mark.parametrize(
+    "shard_on, shards, ranks", [(None, ("data0", "data1"), 12), (("data0",), ("data0",), 4), (("other",), (), 1)]
+)
+def test_hybrid_sharding_divides_among_its_own_axes(shard_on, shards, ranks):
+    setting = SimpleNamespace(
+        options=lambda _: SimpleNamespace(shard="parameters"),
+        degrees={"data0": 4, "data1": 3},
+        widths=SimpleNamespace(reduce=4, weights=2),
+    )
+    reducer = reducer_of(("data0", "data1"), setting, shard_on)
+    assert (reducer.shards, reducer.ranks) == (shards, ranks)
+    assert reducer.replicas == tuple(axis for axis in ("data0", "data1") if axis not in shards)
