@@ -6,7 +6,9 @@ A word that is no `let` stays a `Word`: only the position where it ends up knows
 from __future__ import annotations
 
 import operator as operators
+import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from astrac import units
@@ -56,10 +58,12 @@ class Scope:
     Attributes:
         lookup: the value of a word or path; raises `Diagnosed` where there cannot be one.
         known: names that could have been meant.
+        due: the dimension that the value should have, None where any will do.
     """
 
     lookup: Callable[[syntax.Path], Value]
     known: Collection[str] = ()
+    due: units.Dimension | None = None
 
 
 def evaluate(node: syntax.Expression, scope: Scope) -> Value:
@@ -70,7 +74,7 @@ def evaluate(node: syntax.Expression, scope: Scope) -> Value:
     """
     match node:
         case syntax.Number():
-            return _number(node)
+            return _number(node, scope.due)
         case syntax.Text():
             return node.value
         case syntax.Boolean():
@@ -134,7 +138,7 @@ def paths(node: syntax.Expression) -> Iterator[syntax.Path]:
                 yield from paths(operand)
 
 
-def _number(node: syntax.Number) -> Quantity:
+def _number(node: syntax.Number, due: units.Dimension | None) -> Quantity:
     value = units.number(node.text)
     if value is None:
         raise Diagnosed(
@@ -144,18 +148,52 @@ def _number(node: syntax.Number) -> Quantity:
         return Quantity(value)
     unit = units.UNITS.get(node.unit.text)
     if unit is None:
-        hints = _unit_hints(node.unit.text)
+        hints = _unit_hints(node.text, node.unit.text, due)
         raise Diagnosed(diagnostic("AS301", f"unknown unit {quoted(node.unit.text)}", node.unit.span, hints=hints))
     return _bounded(Quantity(value * unit.value, unit.dimension), node.span)
 
 
-def _unit_hints(text: str) -> tuple[str, ...]:
-    """Units that differ in case only, else the nearest one."""
+def _unit_hints(digits: str, text: str, due: units.Dimension | None) -> tuple[str, ...]:
+    """What a unit that there is not was probably meant to be; `due` is the dimension that is wanted, if any."""
+    if re.fullmatch(r"[xX][0-9a-fA-F]+", text) and digits == "0":
+        return (f"numbers are decimal: write `{int(text[1:], 16)}`",)
+    if re.fullmatch(r"(x\d+)+", text):
+        sizes = ", ".join(f"`size: {size}`" for size in f"{digits}{text}".split("x"))
+        return (f"one number a dimension, each in a block of its own: {sizes}",)
+    if due == units.NONE and text.lower() in _MULTIPLES:
+        return (_plain_number(digits, text),)
     folded = text.replace("µ", "u").casefold()
-    same = sorted(name for name in units.UNITS if name.casefold() == folded)
-    if same:
-        return ("did you mean " + " or ".join(f"`{name}`" for name in same[:4]) + "?",)
-    return did_you_mean(text, units.UNITS)
+    spelled = re.sub(r"ps$|/?sec(ond)?s?$", "/s" if "/" in text or len(text) > len("sec") else "s", text)
+    found = [name for name in units.UNITS if name.casefold() == folded] if spelled not in units.UNITS else [spelled]
+    if due is not None and due != units.NONE:
+        # A prefix alone, where the dimension is clear: `400G` of a bandwidth.
+        found = found or [name for end in _ENDS for name in (f"{text}{end}",) if name in units.UNITS]
+        found = [name for name in found if units.UNITS[name].dimension == due] or found
+    known = [name for name in units.UNITS if due is None or units.UNITS[name].dimension == due] or units.UNITS
+    if found:
+        names = sorted(found, key=_ending) if len(text) == 1 else sorted(found)
+        shown = [f"{digits} {name}" if len(text) == 1 else name for name in names[:4]]
+        return ("did you mean " + " or ".join(f"`{name}`" for name in shown) + "?",)
+    return did_you_mean(text, known)
+
+
+_MULTIPLES = {"k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
+"""What people write behind plain numbers."""
+
+_ENDS = ("bps", "B/s", "B", "FLOPS", "FLOP", "Hz", "s")
+
+
+def _ending(name: str) -> int:
+    return next(at for at, end in enumerate(_ENDS) if name.endswith(end))
+
+
+def _plain_number(digits: str, text: str) -> str:
+    """`51.2k` written out, with `_` between thousands; of whole ones also 1024 for 1000."""
+    number = units.number(digits) or Fraction(0)
+    value = number * _MULTIPLES[text.lower()]
+    shown = f"{int(value):_}" if value.denominator == 1 else units.decimal(value)
+    binary = text == "K" and number.denominator == 1
+    return f"plain numbers have no `{text}`: write `{shown}`" + (f" or `{int(number) * 1024}`" if binary else "")
 
 
 def _bounded(result: Quantity, span: Span) -> Quantity:
@@ -247,6 +285,12 @@ def _needed(kind: type[T], value: Value, node: syntax.Expression, operator: synt
 _KINDS: dict[type, str] = {Quantity: "numbers", bool: "`true` or `false`"}
 
 
-def unknown_name(word: Word, known: Collection[str]) -> Diagnostic:
-    """For a word that should have had a value."""
-    return diagnostic("AS201", f"unknown name {quoted(word.text)}", word.span, hints=did_you_mean(word.text, known))
+def unknown_name(word: Word, known: Collection[str], hints: tuple[str, ...] = ()) -> Diagnostic:
+    """For a word that should have had a value; `hints` say it better than the names that are known."""
+    before = word.span.source.text[max(0, word.span.start - 20) : word.span.start]
+    unit = re.search(r"(\w+)\s*/\s*$", before)  # `450 GB/sec`
+    if unit and word.text.lower() in ("sec", "secs", "second", "seconds") and f"{unit[1]}/s" in units.UNITS:
+        hints = (f"did you mean `{unit[1]}/s`?",)
+    return diagnostic(
+        "AS201", f"unknown name {quoted(word.text)}", word.span, hints=hints or did_you_mean(word.text, known)
+    )

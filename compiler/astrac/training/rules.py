@@ -95,7 +95,10 @@ def _batch(spec: Spec) -> Iterator[Finding]:
         words.append(f"micro_batch {micro}")
     if training.global_batch % (replicas * micro):
         message = f"global_batch {training.global_batch} is not a multiple of {' x '.join(words)}"
-        yield Finding("AS515", "/training/global_batch", message + (f" = {replicas * micro}" if len(words) > 1 else ""))
+        message += f" = {replicas * micro}" if len(words) > 1 else ""
+        share, rest = divmod(training.global_batch, replicas)
+        hint = f"a `micro_batch` of {_divisors(share)} divides the {share} samples of a rank" if not rest else ""
+        yield Finding("AS515", "/training/global_batch", message, hint)
         return
     count = training.global_batch // (replicas * (training.micro_batch or training.global_batch // replicas))
     for pointer, axis in axis_blocks(spec):
@@ -103,6 +106,12 @@ def _batch(spec: Spec) -> Iterator[Finding]:
             wanted = f"a multiple of {degrees['pipeline']} micro-batches"
             message = f"`{axis.schedule}` needs {wanted}, this step has {count}"
             yield Finding("AS516", f"{pointer}/schedule", message)
+
+
+def _divisors(number: int, most: int = 64) -> str:
+    """The divisors of a number up to a bound, in words: `1, 2 or 4`."""
+    *first, last = (str(divisor) for divisor in range(1, min(number, most) + 1) if number % divisor == 0)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _shares(spec: Spec) -> Iterator[Finding]:
@@ -114,7 +123,8 @@ def _shares(spec: Spec) -> Iterator[Finding]:
     if model is None:
         yield from _needs_transformer(spec, degrees)
         return
-    for found in contradictions(model):
+    wrong = list(contradictions(model))
+    for found in wrong:
         yield Finding(found.code, f"/model/transformer/{found.key}", found.message, found.hint)
     shape = resolve(model)
     tensor, context = degrees["tensor"], degrees["context"]
@@ -126,9 +136,11 @@ def _shares(spec: Spec) -> Iterator[Finding]:
         ("sequence", model.sequence, context, "context"),
     ]
     for key, value, degree, axis in divided:
-        if value % degree and not (key == "kv_heads" and value == model.heads):
+        told = key in {found.key for found in wrong} or (key == "kv_heads" and value == model.heads)
+        if value % degree and not told:
             message = f"{key} {value} is not a multiple of the {axis} axis' degree {degree}"
-            yield Finding("AS517", f"/model/transformer/{key}", message)
+            hint = f"a {axis} degree of {_divisors(value, degree)} divides it"
+            yield Finding("AS517", f"/model/transformer/{key}", message, hint)
     yield from _tokens(spec, degrees)
     yield from _experts(spec, degrees)
 

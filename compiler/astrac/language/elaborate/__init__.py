@@ -17,6 +17,9 @@ from astrac.language.elaborate.lets import Lets
 from astrac.language.expression import Scope, Value, describe, evaluate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from astrac.diagnostics import Diagnostic
     from astrac.language import syntax
     from astrac.language.schema import Schema
 
@@ -52,7 +55,25 @@ def elaborate(variant: syntax.Variant, spec: Schema | None = None) -> Result[Doc
     )
     if variant.where is not None and not _wanted(document, variant.where, lets, findings):
         return Result(replace(document, excluded=True))
-    return Result(document, tuple(findings.all))
+    return Result(document, _without_followers(findings.all, variant.in_force))
+
+
+def _without_followers(found: Sequence[Diagnostic], in_force: Sequence[syntax.Block]) -> tuple[Diagnostic, ...]:
+    """Findings but for references to what a block would have named that is wrong itself."""
+    kinds = schema.spec()["properties"]
+    homes = [
+        block.span
+        for block in in_force
+        if any("x-names" in entry for entry in kinds[block.kind.text]["properties"].values())
+    ]
+    wrong = any(
+        home.source is label.span.source and home.start <= label.span.start < home.end
+        for finding in found
+        if finding.code != "AS219"
+        for label in finding.labels[:1]
+        for home in homes
+    )
+    return tuple(finding for finding in found if not (wrong and finding.code == "AS219"))
 
 
 def _wanted(document: Document, where: syntax.Expression, lets: Lets, findings: Findings) -> bool:

@@ -8,6 +8,7 @@ from astrac.diagnostics import Diagnosed, Label, diagnostic, quoted
 from astrac.language import schema, syntax
 from astrac.language.document import ALL, Origin, escaped
 from astrac.language.elaborate import misses
+from astrac.language.elaborate.findings import Lost
 from astrac.language.elaborate.values import Reader
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Blocks:
         self.holes: set[str] = {f"/{ALL}"} if variant.broken else set()
         self._spec = spec
         self._broken = variant.broken
+        self._helped: set[tuple[str, tuple[str, ...]]] = set()
         self._siblings: dict[tuple[str, str], syntax.Block] = {}
         self._findings = findings
         self._reader = Reader(lets, _referable(spec, variant.in_force), self.origins, self.units)
@@ -54,7 +56,7 @@ class Blocks:
                 made.append({"kind": kind} | self._named(block, entry, f"/library/{len(made)}"))
             else:
                 self._findings.add(misses.block(block, self._spec, self._spec))
-                self.holes.add(f"/{misses.meant(kind, self._spec)}")
+                self._hole("", misses.meant(kind, self._spec), self._spec)
         return tuple(made)
 
     def _named(self, block: syntax.Block, entry: Schema, pointer: str) -> dict[str, Any]:
@@ -90,8 +92,12 @@ class Blocks:
         place = f"{pointer}/{escaped(key)}"
         value = schema.value(entry, key, quoted=item.key[0].quoted) if len(item.key) == 1 and key else None
         if value is None:
-            self.holes.add(f"{pointer}/{misses.meant(key, entry)}")
-            raise Diagnosed(misses.key(item, entry))
+            self._hole(pointer, misses.meant(key, entry, tree), entry)
+            found = misses.key(item, entry, self._spec, tree)
+            if (pointer, found.hints) in self._helped:
+                raise Lost  # the same help once a block
+            self._helped.add((pointer, found.hints))
+            raise Diagnosed(found)
         if "x-word" in value:
             # `precision: bf16` is `precision { compute: bf16 }`
             inner: dict[str, Any] = tree.setdefault(key, {})
@@ -103,10 +109,19 @@ class Blocks:
         else:
             self._plain(item, key, entry | {"properties": {key: value}}, pointer, tree)
 
+    def _hole(self, pointer: str, meant: str, entry: Schema) -> None:
+        """Notes what was probably meant by a word that is not known; without a guess, any block may have been."""
+        if meant:
+            self.holes.add(f"{pointer}/{misses.property_of(meant, entry)}")
+        else:
+            lists = (name for name, value in entry.get("properties", {}).items() if "x-blocks" in value)
+            self.holes.update(f"{pointer}/{name}" for name in lists)
+
     def _plain(self, item: syntax.Attribute, key: str, entry: Schema, pointer: str, tree: dict[str, Any]) -> None:
         place = f"{pointer}/{escaped(key)}"
         self.origins[place] = Origin(item.key_span, item.value.span)
         self.holes.add(place)
+        self._reader.title = entry.get("title", "")
         tree[key] = self._reader.read(item.value, key, entry["properties"][key], place)
         self.holes.remove(place)
 

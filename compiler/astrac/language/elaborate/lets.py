@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from astrac.language import syntax
 
 
+_LET = ("name the value with `let` and use that",)
+
+
 class Lets:
     """The lets of a file.
 
@@ -45,7 +48,10 @@ class Lets:
         name = path.names[0].text
         if len(path.names) > 1:
             message = f"the path {quoted(path.text)} can be used in `assert` and `where` only"
-            raise Diagnosed(diagnostic("AS218", message, path.span, hints=("name the value with `let` and use that",)))
+            last = path.names[-1].text
+            bare = name in ("var", "local", "let", "self", "env") and last in self._lets
+            hints = (f"a let has no `{name}.` before it: write `{last}`",) if bare else _LET
+            raise Diagnosed(diagnostic("AS218", message, path.span, hints=hints))
         if name in self.values:
             return self.values[name]
         if name in self._lets:

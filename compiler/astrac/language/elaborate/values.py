@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from astrac import units
@@ -9,6 +10,7 @@ from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic, quoted
 from astrac.language import syntax
 from astrac.language.document import Origin
 from astrac.language.expression import Value, Values, Word, describe, evaluate, unknown_name
+from astrac.language.slips import slip
 from astrac.suggest import did_you_mean, listed
 from astrac.units import Quantity
 
@@ -27,6 +29,9 @@ class Reader:
         lets: values of words.
         names: what can be referred to, by `x-ref`.
         origins, units: of the document, by pointer; filled in.
+
+    Attributes:
+        title: of the schema of the block that is read.
     """
 
     def __init__(
@@ -36,6 +41,7 @@ class Reader:
         self._names = names
         self._origins = origins
         self._units = units
+        self.title = ""
 
     def read(self, node: syntax.Expression, key: str, entry: Schema, pointer: str) -> Any:
         """The plain value of an expression.
@@ -64,7 +70,8 @@ class Reader:
             return node.text
         if isinstance(node, syntax.Number) and node.unit and node.unit.text == "%" and "x-unit" not in entry:
             raise Diagnosed(diagnostic("AS307", f"{quoted(key)} is a plain number, without `%`", node.span))
-        return self._accept(evaluate(node, self._lets.scope), node.span, key, entry, pointer)
+        due = units.dimension(entry["x-unit"]) if "x-unit" in entry else units.NONE
+        return self._accept(evaluate(node, replace(self._lets.scope, due=due)), node.span, key, entry, pointer)
 
     def _accept(self, value: Value, span: Span, key: str, entry: Schema, pointer: str) -> Any:
         types = entry["type"] if isinstance(entry["type"], list) else [entry["type"]]
@@ -85,7 +92,13 @@ class Reader:
                 return value
             case str() if "string" in types and "x-ref" not in entry and "enum" not in entry:
                 return value
-        hints = (f"write `{value}`, without quotes",) if isinstance(value, str) and value in choices else ()
+        hints: tuple[str, ...] = (
+            (f"write `{value}`, without quotes",) if isinstance(value, str) and value in choices else ()
+        )
+        if isinstance(value, bool):
+            hints = self._slip(str(value), key, choices)
+        elif "boolean" in types and isinstance(value, Quantity) and value.value in (0, 1):
+            hints = (f"did you mean `{'true' if value.value else 'false'}`?",)
         message = f"{quoted(key)} needs {self._wanted(entry, types)}, not {describe(value)}"
         raise Diagnosed(diagnostic("AS404", message, span, hints=hints))
 
@@ -98,10 +111,12 @@ class Reader:
         if value.dimension != wanted:
             if value.dimension == units.NONE:
                 example = " or ".join(f"`{unit}`" for unit in units.examples(wanted))
-                hints = (f"write it with a unit, such as {example}",)
-                raise Diagnosed(diagnostic("AS302", f"{quoted(key)} needs a unit", span, hints=hints))
+                unitless = f"write it with a unit, such as {example}"
+                raise Diagnosed(diagnostic("AS302", f"{quoted(key)} needs a unit", span, hints=(unitless,)))
             message = f"{quoted(key)} is {units.describe(wanted)}, not {units.describe(value.dimension)}"
-            raise Diagnosed(diagnostic("AS307", message, span))
+            what = units.describe(wanted).partition(" (")[0]
+            hints = () if wanted == units.NONE else (f"write {what}, such as `1 {units.examples(wanted)[0]}`",)
+            raise Diagnosed(diagnostic("AS307", message, span, hints=hints))
         if "x-unit" in entry:
             self._units[pointer] = entry["x-unit"]
         if value.value.denominator == 1:
@@ -119,7 +134,7 @@ class Reader:
 
     def _unknown_word(self, word: Word, key: str, entry: Schema, types: list[str]) -> Diagnostic:
         choices = self._choices(entry)
-        hints = did_you_mean(word.text, (*choices, *self._lets.names))
+        hints = self._slip(word.text, key, choices) or did_you_mean(word.text, (*choices, *self._lets.names))
         if "x-ref" in entry:
             message = f"no {entry['x-ref']} is named {quoted(word.text)}"
             return diagnostic("AS219", message, word.span, hints=hints or listed(choices))
@@ -129,14 +144,21 @@ class Reader:
             return diagnostic("AS405", message, word.span, hints=(*hints, words))
         if "string" in types:
             message = f"{quoted(key)} needs a text in quotes, not {describe(word)}"
-            return diagnostic("AS404", message, word.span, hints=(f'write `"{word.text}"`',))
+            return diagnostic("AS404", message, word.span, hints=hints or (f'write `"{word.text}"`',))
         if "boolean" in types:
             message = f"{quoted(key)} needs `true` or `false`, not {describe(word)}"
-            return diagnostic("AS404", message, word.span, hints=did_you_mean(word.text, ("true", "false")))
+            meant = "true" if word.text.lower() in _YES else "false" if word.text.lower() in _NO else ""
+            hints = (f"did you mean `{meant}`?",) if meant else did_you_mean(word.text, ("true", "false"))
+            return diagnostic("AS404", message, word.span, hints=hints)
         if "array" in types:
             message = f"{quoted(key)} needs a list, not {describe(word)}"
             return diagnostic("AS404", message, word.span, hints=(f"write `[{word.text}]`",))
-        return unknown_name(word, self._lets.names)
+        return unknown_name(word, self._lets.names, hints)
+
+    def _slip(self, word: str, key: str, choices: tuple[str, ...]) -> tuple[str, ...]:
+        """The hint for a word that other tools have for a choice, or for none."""
+        other = slip(word, f"{self.title}.{key}") or ("none" if word.lower() in _NO and "none" in choices else "")
+        return () if not other else (f"did you mean `{other}`?",) if other in choices else (other,)
 
     def _wanted(self, entry: Schema, types: list[str]) -> str:
         if "x-ref" in entry:
@@ -147,6 +169,9 @@ class Reader:
             return units.describe(units.dimension(entry["x-unit"]))
         return " or ".join(_TYPES[name] for name in types)
 
+
+_YES, _NO = ("on", "yes", "enabled", "always"), ("off", "no", "disabled", "never", "null", "nil", "false")
+"""Words of other tools for `true` and for `false` or `none`."""
 
 _TYPES = {
     "number": "a number",

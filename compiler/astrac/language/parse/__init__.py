@@ -133,6 +133,8 @@ class _Parse:
         after = position
         while not _ends_item(self._tokens[after], token.level) or self._brace_follows(after):
             after += 1
+        while after > position and self._number_follows(after) and self._tokens[position - 1].type == "COMMA":
+            after += 2  # the rest of a list without brackets
         start, closed = token.span, 0
         while closed or not machine.at_item():
             machine.states.pop()
@@ -147,6 +149,9 @@ class _Parse:
     def _brace_follows(self, position: int) -> bool:
         """Whether a line break is followed by a block's brace, which then belongs to the broken item."""
         return self._tokens[position].type == "NEWLINE" and self._tokens[position + 1].type == "LBRACE"
+
+    def _number_follows(self, position: int) -> bool:
+        return [token.type for token in self._tokens[position : position + 2]] == ["COMMA", "NUMBER"]
 
     def _report(self, machine: Machine, position: int) -> None:
         state = tuple(machine.states)

@@ -74,6 +74,9 @@ def hints(tokens: Sequence[Token], position: int, accepted: Iterable[str]) -> tu
     """What was probably meant, for the slips that people make when they come from another language."""
     token, text = tokens[position], tokens[position].span.text
     before = tokens[position - 1] if position else None
+    borrowed = _borrowed(tokens, position, accepted)
+    if borrowed:
+        return (borrowed,)
     if token.type in KEYWORDS and "NAME" in accepted:
         return (f"`{text}` cannot be a name",)
     if token.type == "COLON" and before is not None and before.type in KEYWORDS:
@@ -93,3 +96,65 @@ def hints(tokens: Sequence[Token], position: int, accepted: Iterable[str]) -> tu
     if token.type in ("UNEXPECTED", "SLASH", "STAR"):
         return next(((hint,) for pattern, hint in _HINTS if re.fullmatch(pattern, text)), ())
     return ()
+
+
+def _borrowed(tokens: Sequence[Token], position: int, accepted: Iterable[str]) -> str:
+    """What stands here for a form of another language, with the line to write; "" for none."""
+
+    def text(at: int) -> str:
+        """The characters of the token so many places on; "" outside the line."""
+        line = tokens[position].span.first.line
+        place = position + at
+        inside = 0 <= place < len(tokens) and tokens[place].span.first.line == line
+        return tokens[place].span.text.strip() if inside else ""
+
+    word, last, following = text(0), text(-1), text(1)
+    match tokens[position].type:
+        case "UNEXPECTED" | "MINUS" | "SLASH" | "STAR" if not last and word in (";", "-", "/", "*", "%"):
+            return "comments begin with `#`"
+        case "DOT" if following.isdigit() and not last.isdigit():
+            return f"write `0.{following}`"
+        case "DOT" if following == "." or last.endswith("."):
+            low, high = last.rstrip("."), text(2) or following
+            few = low.isdigit() and high.isdigit() and 0 < int(high) - int(low) < MOST_SHOWN
+            values = ", ".join(map(str, range(int(low), int(high) + 1))) if few else "2, 4, 8"
+            return f"there are no ranges: a sweep lists its values, `[{values}]`"
+        case "NUMBER" if last == "," and text(-2).isdigit():
+            given = [text(-2), word]
+            while text(2 * len(given) - 3) == "," and text(2 * len(given) - 2).isdigit():
+                given.append(text(2 * len(given) - 2))
+            if text(-3) == ":" and all(len(value) == len("000") for value in given[1:]):
+                return f"thousands are grouped with `_`: write `{'_'.join(given)}`"
+            return f"a list stands in brackets: write `[{', '.join(given)}]`"
+        case "EQUAL" if text(2) == "(":
+            return f"a block is written `{following} {last} {{ ... }}`"
+        case "EQUAL" if "COMPARISON" in accepted:
+            return "did you mean `==`?"
+        case "COLON" if following == "{" and last:
+            return f"no `:` before `{{`: write `{' '.join(filter(None, (text(-2), last)))} {{`"
+        case "NEWLINE" if last == ":" and text(-2):
+            return f"a block is written `{text(-2)} {{ ... }}`"
+        case "STAR" if (
+            last == "*" and text(-2).isdigit() and following.isdigit() and len(text(-2) + following) <= len("10000")
+        ):
+            return f"there is no power: write `{int(text(-2)) ** min(int(following), MOST_POWER)}`"
+        case "STAR" if last == "*":
+            return "there is no power: write the number"
+        case "UNEXPECTED" if word == "^":
+            return "there is no power: write the number"
+        case "MINUS" if last.isidentifier() and following.isidentifier():
+            return f"names are letters, digits and `_`: write `{last}_{following}`"
+        case "UNEXPECTED" if word.startswith("$"):
+            name = next((part for part in (following, text(2)) if part.isidentifier()), word.strip("${}"))
+            return f"a let is used by its bare name: write `{name}`"
+        case "UNEXPECTED" if word == "?":
+            return "there are no conditions in a value: use a profile for the other case"
+        case "LPAR" if last.isidentifier():
+            return "there are no functions: write the value"
+        case "NAME" if "FROM" in accepted and following.isidentifier():
+            return "did you mean `from`?"
+    return ""
+
+
+MOST_SHOWN, MOST_POWER = 12, 64
+"""Values of a range that a hint writes out, and the highest exponent that it works out."""

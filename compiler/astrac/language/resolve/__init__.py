@@ -47,7 +47,11 @@ def resolve(
             draft.assigned([*settings, *point.assignments]).closed(point) for point in points(file, settings)
         )
     except Diagnosed as error:
-        lost = files.broken and error.diagnostic.code in ("AS208", "AS211")  # it may stand in what did not parse
+        lost = files.broken and error.diagnostic.code in (
+            "AS208",
+            "AS211",
+            "AS216",
+        )  # it may stand in what did not parse
         return Result(None, tuple(findings) if lost else (*findings, error.diagnostic))
     return Result(variants, tuple(findings))
 
@@ -57,7 +61,7 @@ def _draft(files: Files, copier: Copier, findings: list[Diagnostic]) -> Draft:
     attributes = [item for item in items if isinstance(item, syntax.Attribute)]
     kinds = schema.spec()["properties"]
     for item in attributes:
-        if item.key_text not in kinds:
+        if item.key_text not in kinds and not files.broken:  # it may belong to a block that did not parse
             message = f"{quoted(item.key_text)} is no key at top level"
             hints = did_you_mean(item.key_text, kinds) or ("keys at top level pick a block: `hardware: h100_sxm`",)
             findings.append(diagnostic("AS401", message, item.key_span, hints=hints))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, diagnostic, quoted
 from astrac.language import syntax
+from astrac.language.slips import where
 from astrac.suggest import mean_or_list
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Copier:
         kind, name = block.kind.text, block.base.text
         found = candidates.get((kind, name))
         if found is None:
-            hints = mean_or_list(name, [other for sort, other in candidates if sort == kind])
+            hints = where(kind, name) or mean_or_list(name, [other for sort, other in candidates if sort == kind])
             message = f"no {quoted(kind)} is named {quoted(name)}"
             raise Diagnosed(diagnostic("AS208", message, block.base.span, hints=hints))
         if any(found is link for link in chain):

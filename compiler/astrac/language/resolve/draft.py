@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, diagnostic, quoted
 from astrac.language import schema, syntax
 from astrac.language.resolve.copy import Key, named, overlay
+from astrac.language.slips import slip, where
 from astrac.suggest import did_you_mean, mean_or_list
 
 if TYPE_CHECKING:
@@ -157,7 +158,9 @@ class Draft:
             raise Diagnosed(diagnostic("AS208", f"a pick is the name of a {quoted(kind)} block", word.span))
         if (kind, word.text) not in visible:
             message = f"no {quoted(kind)} is named {quoted(word.text)}"
-            raise Diagnosed(diagnostic("AS208", message, word.span, hints=mean_or_list(word.text, names)))
+            other = slip(word.text, f"Spec.{kind}")
+            hints = (other,) if other else where(kind, word.text) or mean_or_list(word.text, names)
+            raise Diagnosed(diagnostic("AS208", message, word.span, hints=hints))
         return visible[kind, word.text]
 
 

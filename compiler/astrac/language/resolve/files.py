@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from astrac import resources
 from astrac.diagnostics import Diagnostic, Label, Result, diagnostic, has_errors, quoted
 from astrac.language import syntax
+from astrac.language.slips import shipped
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Files:
     Attributes:
         root: the root file.
         used: the others, in the order in which they are met.
-        broken: whether a file is missing, or an item of any of them did not parse.
+        broken: whether a file is missing, an item did not parse, or two named blocks are one: names may be lost.
     """
 
     root: syntax.File
@@ -60,10 +60,9 @@ def gather(root: syntax.File, load: Load, findings: list[Diagnostic]) -> Files:
     gathering.follow(root, (_Visit(root.source.name),))
     files = Files(root, tuple(gathering.files.values()), gathering.broken)
     everything = (root, *files.used)
-    for file in everything:
-        _check_items(file.items, findings, _ANYTHING)
+    twice = [_check_items(file.items, findings, _ANYTHING) for file in everything]
     _check_names(everything, findings)
-    return files
+    return replace(files, broken=files.broken or any(twice))
 
 
 class _Gathering:
@@ -76,7 +75,7 @@ class _Gathering:
 
     def follow(self, file: syntax.File, trail: tuple[_Visit, ...]) -> None:
         """Loads what a file uses; the trail leads from the root to it."""
-        self.broken |= _has_broken(file.items)
+        self.broken |= _has_broken(file.items) or any(map(_is_foreign_use, file.items))
         seen: dict[str, Span] = {}
         for use in (item for item in file.items if isinstance(item, syntax.Use)):
             visit = _visit(use, trail[-1])
@@ -105,7 +104,7 @@ class _Gathering:
             loaded = self._load(visit.path)
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or "no such file").lower()
-            hints = did_you_mean(visit.path, _shipped()) if visit.shipped else ()
+            hints = did_you_mean(visit.path, shipped()) if visit.shipped else ()
             message = f"cannot read {quoted(visit.path)}: {reason}"
             self._fail(visit.path, diagnostic("AS204", message, span, hints=hints))
             return
@@ -138,15 +137,14 @@ def _visit(use: syntax.Use, importer: _Visit) -> _Visit:
     return _Visit(path, use, importer.shipped)
 
 
-def _shipped() -> Iterator[str]:
-    """The paths of the shipped library."""
-    folders = [("std", resources.resource("specs", "std"))]
-    for path, folder in folders:
-        for entry in folder.iterdir():
-            if entry.is_dir():
-                folders.append((f"{path}/{entry.name}", entry))
-            else:
-                yield f"{path}/{entry.name}"
+def _is_foreign_use(item: syntax.Item) -> bool:
+    """Whether it is `import "..."`, which brings what a `use` would."""
+    return (
+        isinstance(item, syntax.Block)
+        and item.name is not None
+        and item.name.quoted
+        and item.kind.text in ("import", "include", "require", "load")
+    )
 
 
 def _has_broken(items: Iterable[syntax.Item]) -> bool:
@@ -157,9 +155,10 @@ def _has_broken(items: Iterable[syntax.Item]) -> bool:
     )
 
 
-def _check_items(items: tuple[syntax.Item, ...], findings: list[Diagnostic], allowed: tuple[type, ...]) -> None:
-    """Items stand where they may, and no key or block is given twice."""
+def _check_items(items: tuple[syntax.Item, ...], findings: list[Diagnostic], allowed: tuple[type, ...]) -> bool:
+    """Items stand where they may, and no key or block is given twice; whether a named block is."""
     seen: dict[tuple[str, ...], Span] = {}
+    twice = False
     findings += _nameless(items)
     for item in items:
         if not isinstance(item, allowed):
@@ -168,14 +167,16 @@ def _check_items(items: tuple[syntax.Item, ...], findings: list[Diagnostic], all
             findings.append(diagnostic("AS207", f"`{word}` stands at the top level of a file only", span))
             continue
         if isinstance(item, syntax.Block | syntax.Profile | syntax.Sweep):
-            _check_items(item.items, findings, _INSIDE if isinstance(item, syntax.Block) else _OVERLAY)
+            twice |= _check_items(item.items, findings, _INSIDE if isinstance(item, syntax.Block) else _OVERLAY)
         identity = _identity(item)
         if identity is None:
             continue
         key, span, what = identity
         if key in seen:
             findings.append(diagnostic("AS202", f"{what} is given twice", span, Label(seen[key], "first given here")))
+            twice |= isinstance(item, syntax.Block) and item.name is not None
         seen.setdefault(key, span)
+    return twice
 
 
 def _nameless(items: tuple[syntax.Item, ...]) -> Iterator[Diagnostic]:

@@ -57,6 +57,16 @@ def npus(topology: Topology) -> int:
     return prod(dimension.size for dimension in topology.dimensions)
 
 
+def _mended(axes: Sequence[AxisBlock], total: int) -> str:
+    """The last axis whose degree can be another so that all of them make the number of ranks."""
+    given = [axis for axis in axes if axis.degree is not None]
+    for axis in reversed(given):
+        others = prod(other.degree or 1 for other in given if other is not axis)
+        if total % others == 0:
+            return f"write `{axis.kind} {{ degree: {total // others} }}`, or leave its `degree` out: it takes the rest"
+    return "let one axis leave out `degree`: it takes the rest"
+
+
 def degrees(spec: Spec) -> tuple[dict[str, int], tuple[Finding, ...]]:
     """The degree of every axis, the one that is left out filled in."""
     found = dict.fromkeys(KINDS, 1)
@@ -71,10 +81,12 @@ def degrees(spec: Spec) -> tuple[dict[str, int], tuple[Finding, ...]]:
         message = f"only one axis may leave out `degree`, `{axes[open_ones[0]].kind}` does already"
         return found, (Finding("AS511", pointer, message),)
     if known > total or total % known:
-        return found, (Finding("AS510", "/parallelism", f"{sum_up} does not divide {total} NPUs"),)
+        return found, (
+            Finding("AS510", "/parallelism", f"{sum_up} does not divide {total} NPUs", _mended(axes, total)),
+        )
     if not open_ones and known != total:
-        hint = "let one axis leave out `degree`: it takes the rest"
-        return found, (Finding("AS510", "/parallelism", f"{sum_up}, but the topology has {total} NPUs", hint),)
+        message = f"{sum_up}, but the topology has {total} NPUs"
+        return found, (Finding("AS510", "/parallelism", message, _mended(axes, total)),)
     for axis in axes:
         found[axis.kind] = total // known if axis.degree is None else axis.degree
     return found, ()
