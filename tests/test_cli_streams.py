@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -222,6 +223,17 @@ def test_files_that_are_not_what_the_spec_gives_are_named(run, bundles):
         f"error[AS787]: `astra-sim-2/workload/{traces[0].name}` is missing, and so 2 others",
     ]
     assert out.endswith("\n1 bundle: 3 errors\n")
+
+
+def test_what_builds_a_bundle_again_is_the_whole_command(run, bundles):
+    settings = ["--set", "training.micro_batch=2", "--set", "topology.ring8.nvlink.latency = 1 us"]
+    assert run("build", "ring.astra", "-o", "a b", *settings, "--target", "astra-sim-2")[0] == 0
+    assert run("check", "--bundles", "a b")[:2] == (0, "1 bundle: clean\n")
+    (bundles / "a b" / "astra-sim-2" / "network.yml").write_text("x")
+    out = run("check", "--bundles", "a b")[1]
+    command = out.partition("build it again: `")[2].partition("`")[0]
+    assert run(*shlex.split(command)[1:])[0] == 0
+    assert run("check", "--bundles", "a b")[:2] == (0, "1 bundle: clean\n")
 
 
 def test_a_bundle_without_its_spec(run, bundles):

@@ -18,6 +18,7 @@ from astrac.estimate.model import (
 )
 from astrac.simulators.results import Failure, Outcome, Run
 from astrac.training.plan import MemoryFootprint
+from astrac.units import NONE
 
 FAST = ClassOfRanks("stage 0", 1_000, 0, 1_900_000, 950_000, 475_000, 0, 0, 475_000)
 SLOW = ClassOfRanks("stage 1", 24, 1_000, 2_000_000, 1_000_000, 500_000, 200_000, 0, 300_000)
@@ -150,6 +151,8 @@ def test_what_assertions_may_ask_for():
         "tokens_per_second": Fraction(99.94),
         "utilisation": Fraction(0.4567),
     }
+    rates = {name for name, quantity in MADE_UP.quantities().items() if quantity.dimension == NONE}
+    assert rates == {"cycles", "samples_per_second", "tokens_per_second", "utilisation"}
     nothing = Estimate(0, 1, 0, failure=Failure(Outcome.HANG, "x")).quantities()
     assert {name: quantity.value for name, quantity in nothing.items()} == dict.fromkeys(
         ("step_time", "cycles", "compute", "communication", "memory_time", "bubble"), 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
@@ -83,7 +84,17 @@ def _check(folder: Path) -> Iterator[Diagnostic]:
         yield from broken
         yield diagnostic("AS787", f"`{spec}` does not build, so it does not give this bundle", place)
         return
-    yield from _compared(folder, spec, manifest, compiled)
+    yield from _compared(folder, _command(spec, folder, options), manifest, compiled)
+
+
+def _command(spec: Path, folder: Path, options: Options) -> str:
+    """The whole command that builds a bundle again."""
+    words = ["astrac", "build", str(spec), "-o", str(folder)]
+    words += [] if options.profile is None else ["--profile", options.profile]
+    words += [] if options.point is None else ["--point", options.point]
+    words += [word for setting in options.settings for word in ("--set", setting)]
+    words += [word for target in options.targets for word in ("--target", target)]
+    return shlex.join([*words, *(["--strict"] if options.strict else [])])
 
 
 def _find(name: str, folder: Path, manifest: dict[str, Any]) -> Path | None:
@@ -97,7 +108,7 @@ def _find(name: str, folder: Path, manifest: dict[str, Any]) -> Path | None:
     return next(exact, small[0] if small else None)
 
 
-def _compared(folder: Path, spec: Path, manifest: dict[str, Any], compiled: Compiled) -> Iterator[Diagnostic]:
+def _compared(folder: Path, command: str, manifest: dict[str, Any], compiled: Compiled) -> Iterator[Diagnostic]:
     """What the manifest and the files say otherwise; the version of the compiler does not matter."""
     wrong: dict[str, int] = {}
     digests: dict[tuple[int, int], str] = {}
@@ -114,7 +125,7 @@ def _compared(folder: Path, spec: Path, manifest: dict[str, Any], compiled: Comp
     for path, more in list(wrong.items())[:MAX_FINDINGS]:
         gone = "is missing" if not (folder / path).exists() else "is not what the spec gives"
         gone += f", and so {more} others" if more else ""
-        hint = f"build it again: `astrac build {spec} -o {folder}`"
+        hint = f"build it again: `{command}`"
         yield diagnostic("AS787", f"`{path}` {gone}", Source(str(folder / path)).whole(), hints=(hint,))
     if len(wrong) > MAX_FINDINGS:
         place = Source(str(folder / MANIFEST)).whole()

@@ -170,7 +170,10 @@ class Estimate:
         }
 
     def quantities(self) -> dict[str, Quantity]:
-        """What assertions may ask for, by the path behind `estimate.`; times and shares are of the slowest rank."""
+        """What assertions may ask for, by the path behind `estimate.`; times and shares are of the slowest rank.
+
+        Rates (`tokens_per_second`) are plain numbers.
+        """
         found = {
             "step_time": Quantity(Fraction(self.cycles, self.steps * 10**9), dimension("s")),
             "cycles": Quantity(Fraction(self.cycles)),
@@ -184,9 +187,9 @@ class Estimate:
                 found[f"memory.{name}"] = Quantity(Fraction(getattr(self.memory, name)), dimension("B"))
         if self.throughput is not None:
             speed = self.throughput
-            found["samples_per_second"] = Quantity(Fraction(speed.samples_per_second), dimension("Hz"))
+            found["samples_per_second"] = Quantity(Fraction(speed.samples_per_second))
             if speed.tokens_per_second is not None:
-                found["tokens_per_second"] = Quantity(Fraction(speed.tokens_per_second), dimension("Hz"))
+                found["tokens_per_second"] = Quantity(Fraction(speed.tokens_per_second))
             if speed.utilisation is not None:
                 found["utilisation"] = Quantity(Fraction(speed.utilisation))
         return found

@@ -80,7 +80,7 @@ class Document:
         return self.origins[pointer].key
 
     def value(self, path: syntax.Path) -> Value:
-        """What a dotted path leads to; each step is a block's name or kind, the last one a key.
+        """What a dotted path leads to; each step is a block's name or kind, or kind and then name, the last one a key.
 
         Raises:
             Diagnosed: AS211 for a path that leads nowhere, AS212 for one that is ambiguous.
@@ -88,6 +88,8 @@ class Document:
         found: list[tuple[str, Any]] = [("", self.tree)]
         for step in path.names:
             inner = [pair for pointer, node in found for pair in _children(pointer, node, step.text)]
+            # `topology.pod.rail.size`: the kind, and then the name.
+            inner = inner or [pair for pair in found if isinstance(pair[1], dict) and pair[1].get("name") == step.text]
             if len(inner) > 1:
                 labels = [Label(self.at(pointer), "this one?") for pointer, _ in inner[:2]]
                 message = f"{quoted(step.text)} could mean several blocks"

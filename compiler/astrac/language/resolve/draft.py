@@ -196,6 +196,8 @@ def _put(block: syntax.Block, steps: list[syntax.Name], attribute: syntax.Attrib
         return block._replace(items=overlay(block.items, (leaf,)))
     inner = [item for item in block.items if isinstance(item, syntax.Block)]
     found = _step(steps[0], inner)
+    if found is None and block.name is not None and block.name.text == steps[0].text:
+        return _put(block, steps[1:], attribute)  # `topology.pod.rail.size`: the kind, and then the name
     changed = _put(found or _nameless(steps[0]), steps[1:], attribute)
     if found is None:
         return block._replace(items=overlay(block.items, (changed,)))
