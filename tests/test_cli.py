@@ -11,6 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+import astrac
 from astrac import cli
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +43,16 @@ def test_wrong_use_is_2_and_says_why_on_stderr(run, arguments):
     status, out, err = run(*arguments)
     assert (status, out) == (2, "")
     assert "astrac" in err
+
+
+def test_a_misspelt_command(run):
+    assert run("chek", "x")[2] == "astrac: 'chek' is no command: did you mean `check`?\n"
+    assert "there are `build`, `check`" in run("zzz")[2]
+
+
+def test_public_names():
+    assert set(dir(astrac)) == set(astrac.__all__)
+    assert all(getattr(astrac, name) for name in astrac.__all__)
 
 
 def test_version(run):

@@ -1,6 +1,7 @@
 """fix, decode, encode, diff, import: from one form of ASTRA-sim's inputs to another."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -273,6 +274,26 @@ def test_a_machine_without_traces_is_imported_too(tmp_path):
     for trace in folder.glob("*.et"):
         trace.unlink()
     assert "ring d0 { size: 4, bandwidth: 50 GiB/s, latency: 500 ns }" in converting.import_bundle(str(folder)).value
+
+
+@pytest.mark.parametrize(
+    "written, shown",
+    [
+        (419.09515857696533, "450 GB/s"),  # 450e9 / 2^30
+        (46.566128730773926, "50 GB/s"),
+        (450.0, "450 GiB/s"),
+        (0.46566128730773926, "0.5 GB/s"),
+        (419.095158, "419.095158 GiB/s"),  # near 450 GB/s, and another number
+    ],
+)
+def test_a_bandwidth_is_imported_in_the_unit_that_it_was_said_in(tmp_path, written, shown):
+    folder = tmp_path / "theirs"
+    bundle(folder)
+    network = folder / "network.yml"
+    network.write_text(re.sub(r"bandwidth: \[ *[\d.]+", f"bandwidth: [{written}", network.read_text()))
+    text = converting.import_bundle(str(folder)).value
+    assert f"bandwidth: {shown}" in text
+    assert "active_chunks" not in text
 
 
 REFUSED = {

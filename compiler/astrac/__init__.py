@@ -42,3 +42,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module  # noqa: PLC0415 - see above
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return __all__

@@ -39,7 +39,13 @@ COMMANDS: dict[str, Command] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
     ours, simulators = _split(sys.argv[1:] if arguments is None else arguments)
-    parser = _parser(next((word for word in ours if word in COMMANDS), None))
+    first = next((word for word in ours if not word.startswith("-")), None)
+    if first is not None and first not in COMMANDS:
+        from astrac.suggest import mean_or_list
+
+        print(f"astrac: {first!a} is no command: {mean_or_list(first, COMMANDS)[0]}", file=sys.stderr)
+        return 2
+    parser = _parser(first)
     options = parser.parse_args(ours)
     options.simulator = simulators
     if options.command is None:

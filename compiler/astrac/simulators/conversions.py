@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
-from astrac.job import IMPLEMENTED, Dimension, Kind, Machine, MemoryType
+from astrac.job import IMPLEMENTED, NETWORK_GB, Dimension, Kind, Machine, MemoryType, bytes_per_ns
 from astrac.simulators.algorithms import Named, by_word_2
 from astrac.simulators.algorithms.ring import RING
 from astrac.simulators.blocks import by_name_2
@@ -162,7 +163,7 @@ class SpecWriter:
             self.refuse(f"a latency of {dimension.latency} ns: a spec has at most 1 s")
         parts = [
             f"size: {dimension.size}",
-            f"bandwidth: {_decimal(dimension.bandwidth)} GiB/s",
+            f"bandwidth: {_rate(dimension.bandwidth)}",
             f"latency: {_decimal(dimension.latency)} ns",
             *([] if self._flat() else self._algorithm(at)),
         ]
@@ -236,7 +237,7 @@ class SpecWriter:
         parts = [
             *self._whole(),
             f"chunks: {machine.splits}",
-            f"active_chunks: {machine.active_chunks}",
+            *([] if machine.active_chunks == 1 else [f"active_chunks: {machine.active_chunks}"]),
             f"optimization: {'baseline' if machine.optimization == 'baseline' else 'local_bw_aware'}",
             f"endpoint_delay: {10 if machine.endpoint_delay is None else machine.endpoint_delay} ns",
             f"scheduling: {machine.scheduling.lower()}",
@@ -267,6 +268,14 @@ def _named(word: str) -> Named:
     named = by_word_2(word)
     assert named is not None
     return named
+
+
+def _rate(bandwidth: float) -> str:
+    """A bandwidth of a network file, in its GB/s of 2^30 bytes, in the unit that takes fewer digits."""
+    decimal_gb = float(f"{bytes_per_ns(bandwidth):.6g}")
+    same = float(Fraction(decimal_gb) * 10**9 / NETWORK_GB) == bandwidth
+    shorter = len(_decimal(decimal_gb)) < len(_decimal(bandwidth))
+    return f"{_decimal(decimal_gb)} GB/s" if same and shorter else f"{_decimal(bandwidth)} GiB/s"
 
 
 def _decimal(number: float) -> str:
