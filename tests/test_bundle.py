@@ -1,5 +1,6 @@
 """Writing: whole or not at all, and never a file that is not ours."""
 
+import errno
 import itertools
 import json
 import os
@@ -73,6 +74,23 @@ def test_equal_files_are_links_unless_copies_are_asked_for(tmp_path, copy, links
     assert bundle.write(of(4), tmp_path / "out", copy=copy).ok
     assert (tmp_path / "out/astra-sim-2/workload/x.3.et").stat().st_nlink == links
     assert json.loads((tmp_path / "out/manifest.json").read_text())["files"][0]["linked"] is not copy
+
+
+def test_a_file_has_no_more_links_than_the_file_system_allows(tmp_path, monkeypatch):
+    """ext4 has 65,000 for a file: then the next copy gets the links."""
+    link = os.link
+
+    def few(source, *rest, **options):
+        if Path(source).stat().st_nlink == 3:
+            raise OSError(errno.EMLINK, "Too many links")
+        link(source, *rest, **options)
+
+    monkeypatch.setattr(os, "link", few)
+    assert bundle.write(of(8), tmp_path / "out").ok
+    traces = [tmp_path / f"out/astra-sim-2/workload/x.{rank}.et" for rank in range(8)]
+    assert [path.stat().st_nlink for path in traces] == [3] * 6 + [2] * 2
+    assert len({path.stat().st_ino for path in traces}) == 3
+    assert len({path.read_bytes() for path in traces}) == 1
 
 
 def unable(*_, **__):

@@ -249,8 +249,8 @@ def _write_artifact(top: Path, artifact: Artifact, *, copy: bool, progress: Call
             try:
                 os.link(top / first, top / path)
                 continue
-            except OSError:  # no links on this file system, or no more to this file
-                linked = False
+            except OSError as error:  # no links on this file system, or no more to this file: then to a new copy
+                linked, first = error.errno == errno.EMLINK, path
         _write_file(top / path, artifact.contents(), mode)
     progress(artifact.size)
     return entry(artifact, digest, linked=linked)
