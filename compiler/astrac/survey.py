@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from astrac.bundle import MANIFEST, read_manifest
 from astrac.simulators.protocol import FileSet
 from astrac.simulators.table import SPEC, kinds, recognise, simulators
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 MAX_ENTRIES = 200_000
 MAX_DEPTH = 8
@@ -55,23 +55,30 @@ class Survey:
         files: kind -> paths; for kinds with a file a rank the prefixes.
         prefixes: prefix -> its files.
         sets: files that run together.
-        alone: kind and path of what belongs to no set.
+        nearly: files that belong together, and lack some that a run needs.
+        alone: kind and path of what belongs to neither.
     """
 
     files: dict[str, list[Path]] = field(default_factory=dict)
     prefixes: dict[Path, OfRanks] = field(default_factory=dict)
     sets: list[FileSet] = field(default_factory=list)
+    nearly: list[FileSet] = field(default_factory=list)
     alone: list[Entry] = field(default_factory=list)
 
 
-def survey(folder: Path) -> Survey:
-    """Looks at every file below a folder; links to folders and hidden folders are passed over."""
+def survey(folder: Path, listed: Sequence[Path] | None = None) -> Survey:
+    """Looks at every file below a folder, or at some; links to folders and hidden folders are passed over.
+
+    Args:
+        folder: see there.
+        listed: paths of files below it that the user named, None for all.
+    """
     found = Survey()
     known = kinds()
     by_suffix = {kind.suffix: word for word, kind in known.items() if kind.suffix}
     by_name = {kind.name: word for word, kind in known.items() if kind.name}
     ours = []
-    for path in islice(_walk(folder), MAX_ENTRIES):
+    for path in islice(_walk(folder) if listed is None else listed, MAX_ENTRIES):
         match = OF_RANK.fullmatch(path.name)
         if match and match[3] in by_suffix:
             prefix = path.with_name(match[1])
@@ -93,8 +100,11 @@ def survey(folder: Path) -> Survey:
         inside = [entry for entry in entries if entry[1].is_relative_to(top)]
         entries = [entry for entry in entries if not entry[1].is_relative_to(top)]
         found.sets += _complete(top, inside, found, ours=True)
-    sets, found.alone = _sets(folder, entries, found)
+    sets, left = _sets(folder, entries, found, _complete)
     found.sets += sets
+    found.nearly, found.alone = _sets(folder, left, found, _nearly)
+    if listed is not None:
+        found.sets, found.nearly = ([one._replace(listed=True) for one in sets] for sets in (found.sets, found.nearly))
     return found
 
 
@@ -124,12 +134,12 @@ def _kind_of(path: Path, by_suffix: dict[str, str], by_name: dict[str, str]) -> 
     return kind
 
 
-def _sets(folder: Path, entries: list[Entry], found: Survey) -> tuple[list[FileSet], list[Entry]]:
+def _sets(folder: Path, entries: list[Entry], found: Survey, of: _Of) -> tuple[list[FileSet], list[Entry]]:
     """The sets below a folder, and what is left over: the folder is one, or else its folders are looked at."""
-    complete = _complete(folder, entries, found)
-    if complete:
-        used = {path for files in complete for path in files.files.values()}
-        return complete, [entry for entry in entries if entry[1] not in used]
+    together = of(folder, entries, found)
+    if together:
+        used = {path for files in together for path in files.files.values()}
+        return together, [entry for entry in entries if entry[1] not in used]
     below: dict[Path, list[Entry]] = {}
     here = []
     for entry in entries:
@@ -140,17 +150,45 @@ def _sets(folder: Path, entries: list[Entry], found: Survey) -> tuple[list[FileS
             here.append(entry)
     sets = []
     for inner, inside in below.items():
-        inner_sets, left = _sets(inner, inside, found)
+        inner_sets, left = _sets(inner, inside, found, of)
         sets += inner_sets
         here += left
     return sets, here
 
 
+_Of: TypeAlias = "Callable[[Path, list[Entry], Survey], list[FileSet]]"
+"""The sets that the entries of a folder make as a whole, none when they make none."""
+
+
+def _by_kind(entries: list[Entry]) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for kind, path in entries:
+        found.setdefault(kind, []).append(path)
+    return found
+
+
+def _nearly(folder: Path, entries: list[Entry], found: Survey) -> list[FileSet]:
+    """One set a simulator of whose kinds there are some, and none twice; files of ranks, which lack a text, are left.
+
+    What is part of another simulator's set is none by itself.
+    """
+    by_kind = _by_kind([entry for entry in entries if entry[1] not in found.prefixes])
+    sets: list[FileSet] = []
+    for simulator in simulators():
+        files = {kind: by_kind[kind] for kind in (*simulator.needs, *simulator.takes) if kind in by_kind}
+        if len(files) > 1 and all(len(paths) == 1 for paths in files.values()):
+            sets.append(FileSet(simulator.name, folder, {kind: paths[0] for kind, paths in files.items()}))
+    sets.sort(key=lambda one: len(one.files), reverse=True)
+    kept: list[FileSet] = []
+    for one in sets:
+        if not any(one.files.items() <= other.files.items() for other in kept):
+            kept.append(one)
+    return kept
+
+
 def _complete(folder: Path, entries: list[Entry], found: Survey, *, ours: bool = False) -> list[FileSet]:
     """One set a simulator that has all that it needs, and nothing twice."""
-    by_kind: dict[str, list[Path]] = {}
-    for kind, path in entries:
-        by_kind.setdefault(kind, []).append(path)
+    by_kind = _by_kind(entries)
     sets = []
     for simulator in simulators():
         counts = {len(by_kind.get(kind, ())) for kind in simulator.needs}

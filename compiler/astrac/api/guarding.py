@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
@@ -13,13 +14,12 @@ from astrac.files import content
 from astrac.simulators.protocol import FileSet
 from astrac.simulators.table import SPEC, kinds, named, reader, recognise, simulators
 from astrac.source import Source
-from astrac.survey import survey
+from astrac.survey import Survey, survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from astrac.simulators.protocol import Ability, Simulator
-    from astrac.survey import Entry, Survey
 
 MAX_TEXT = 4 << 20
 
@@ -90,12 +90,8 @@ def check(
 def check_folder(folder: str, backend: str | None = None) -> Guarded:
     """Every file below a folder that a simulator reads: as a set where files run together, else one by one."""
     found = survey(Path(folder))
-    diagnostics: list[Diagnostic] = []
-    files = 0
-    for together in found.sets:
-        files += len(together.files)
-        diagnostics += named(together.simulator).wing.check_set(together, backend)
-    diagnostics += _apart(folder, found.alone)
+    diagnostics = [*_together(found, backend), *_apart(folder, found)]
+    files = sum(len(one.files) for one in (*found.sets, *found.nearly))
     seen: set[object] = set()
     for kind, path in found.alone:
         files += 1
@@ -109,8 +105,48 @@ def check_folder(folder: str, backend: str | None = None) -> Guarded:
     return Guarded(files, tuple(diagnostics))
 
 
-def _apart(folder: str, alone: Sequence[Entry]) -> Iterator[Diagnostic]:
+def check_files(paths: Sequence[str], backend: str | None = None, *, only_inputs: bool = False) -> Guarded:
+    """Files that the user named: as a set those that run together, else one by one.
+
+    Args:
+        paths: of files, no folders.
+        backend: as of `check`.
+        only_inputs: as of `check`.
+    """
+    try:
+        top = Path(os.path.commonpath([Path(path).parent for path in paths]))
+    except ValueError:  # some are relative and some are not
+        found = Survey()
+    else:
+        found = survey(top, [Path(path) for path in paths])
+    diagnostics = [*_together(found, backend)]
+    used = {path for one in (*found.sets, *found.nearly) for path in one.files.values()}
+    used.update(file for prefix in used & found.prefixes.keys() for file in found.prefixes[prefix].paths(prefix))
+    files = 0
+    for path in paths:
+        guarded = Guarded(1, ()) if Path(path) in used else check(path, None, backend, only_inputs=only_inputs)
+        files += guarded.files
+        diagnostics += guarded.diagnostics
+    return Guarded(files, tuple(diagnostics))
+
+
+def _together(found: Survey, backend: str | None) -> Iterator[Diagnostic]:
+    """What is wrong with files that run together, or would; with a note what nobody could look at."""
+    for one in (*found.sets, *found.nearly):
+        yield from named(one.simulator).wing.check_set(one, backend)
+    left = {kind for kind, _ in found.alone}
+    for one in found.nearly:
+        *machine, work = named(one.simulator).needs
+        if one.files.keys() >= {*machine} and work not in one.files:
+            there = "several" if work in left else "no"
+            what = f"there are {there} {kinds()[work].called}: the other files were checked together without any"
+            yield diagnostic("AS870", what, Source(str(one.files[machine[0]])).whole())
+
+
+def _apart(folder: str, found: Survey) -> Iterator[Diagnostic]:
     """Where files could run together: AS708 when one is missing or of another version, a note when it is a guess."""
+    judged = dict.fromkeys(entry for one in found.nearly for entry in one.files.items())
+    alone = [*found.alone, *judged]
     counts = Counter(kind for kind, _ in alone)
     first = dict(reversed(alone))
     lacking = {simulator: [kind for kind in simulator.needs if kind not in first] for simulator in simulators()}

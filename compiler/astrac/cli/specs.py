@@ -74,6 +74,7 @@ def check(options: argparse.Namespace) -> int:
         return told(stale, options.format, counted(bundles, "bundle"))
     findings: list[Diagnostic] = []
     files = 0
+    inputs = []
     for path in options.files:
         if path != STANDARD_INPUT and not path.startswith("std/") and not Path(path).exists():
             raise Usage(f"cannot read {path}: no such file or directory")
@@ -82,7 +83,9 @@ def check(options: argparse.Namespace) -> int:
         files += len(specs)
         for spec in specs:
             findings += _check_spec(shown(spec), read(spec), options)
-        if path not in specs:
+        if path not in specs and not options.kind and Path(path).is_file():
+            inputs.append(path)
+        elif path not in specs:
             from astrac.api import guarding
 
             guarded = guarding.check(path, options.kind, options.backend, only_inputs=options.inputs)
@@ -90,6 +93,12 @@ def check(options: argparse.Namespace) -> int:
             findings += guarded.diagnostics
             if not guarded.files and not specs and not options.inputs:
                 raise Usage(f"no file of ours or of ASTRA-sim's below {path}")
+    if inputs:
+        from astrac.api import guarding
+
+        guarded = guarding.check_files(inputs, options.backend, only_inputs=options.inputs)
+        files += guarded.files
+        findings += guarded.diagnostics
     return told(findings, options.format, "" if options.print else counted(files, "file"))
 
 

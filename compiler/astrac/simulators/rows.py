@@ -80,7 +80,7 @@ class Edit(NamedTuple):
 
 
 class FileSet(NamedTuple):
-    """Files that run together.
+    """Files that run together; some that a run needs may be missing, where they are only checked.
 
     Attributes:
         simulator: the name of the one that runs them.
@@ -88,6 +88,7 @@ class FileSet(NamedTuple):
         files: one a kind; for `trace` the prefix of the traces.
         ranks: of the traces that there are.
         ours: whether a manifest of ours names them.
+        listed: whether the user named each of them, so that links may lead anywhere.
     """
 
     simulator: str
@@ -95,6 +96,12 @@ class FileSet(NamedTuple):
     files: Mapping[str, Path]
     ranks: Sequence[int] = ()
     ours: bool = False
+    listed: bool = False
+
+    @property
+    def inside(self) -> Path | None:
+        """The folder that no file may lead out of, None where the user named each."""
+        return None if self.listed else self.folder
 
 
 class Simulator(NamedTuple):
@@ -105,7 +112,7 @@ class Simulator(NamedTuple):
         title: for people.
         package: its dotted name; it has modules `kinds` (KINDS: word -> FileKind) and `simulator` (a Wing).
         reads: kinds of files that only it has, by the word for `--kind`; the keys of KINDS.
-        needs: kinds of files of which a set that runs has exactly one.
+        needs: kinds of files of which a set that runs has exactly one; the last is the work, the others the machine.
         takes: kinds of which it may have one.
         abilities: what else it can be asked for.
         backends: words for `--backend`, the default first; () where there is one.
@@ -163,7 +170,10 @@ class Wing(Protocol):
         """What is wrong with one file by itself; the source of a kind that is no text is only its name."""
 
     def check_set(self, found: FileSet, backend: str | None) -> Iterator[Diagnostic]:
-        """All that is wrong with files that run together, on a backend or on the one that they are for."""
+        """All that is wrong with files that run together, on a backend or on the one that they are for.
+
+        Files that a run needs may be missing: then it is what the others say of each other.
+        """
 
     def fix(self, kind: str, source: Source, beside: Callable[[], Mapping[str, Sequence[Path]]]) -> Iterator[Edit]:
         """Edits of a text that have one right answer; `beside` looks what else the folder has, by kind."""

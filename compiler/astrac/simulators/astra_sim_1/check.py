@@ -10,16 +10,17 @@ from astrac.job import IMPLEMENTED
 from astrac.simulators.algorithms import by_word_1
 from astrac.simulators.astra_sim_1 import keys
 from astrac.simulators.astra_sim_1.check_files import COLUMNS, check_network, check_workload, finding, issued_columns
-from astrac.simulators.astra_sim_1.job import FLOAT32_LIMIT, TRANSFORMERS, Stage
-from astrac.simulators.astra_sim_1.read import read
+from astrac.simulators.astra_sim_1.job import FLOAT32_LIMIT, TRANSFORMERS, Stage, TextJob
+from astrac.simulators.astra_sim_1.read import READERS, read_parts
 from astrac.simulators.astra_sim_1.simulate import Fault, SimulationError, Surveyed, loops, survey
 from astrac.simulators.astra_sim_1.simulate.engine import COMPUTE_LIMIT
 from astrac.simulators.astra_sim_1.simulate.logical import boundary, logical_dimensions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-    from astrac.simulators.astra_sim_1.job import TextJob
+    from astrac.job import Kind
+    from astrac.simulators.astra_sim_1.job import TextNetwork, TextSystem
     from astrac.simulators.rows import FileSet
     from astrac.source import Span
 
@@ -46,15 +47,18 @@ OF_ALGORITHMS = (Fault.KIND, Fault.INSTEAD, Fault.POWER_OF_TWO, Fault.LOST_MESSA
 
 def check_set(found: FileSet, _backend: str | None) -> Iterator[Diagnostic]:
     """All that is wrong with files that run together."""
-    result = read(found)
-    yield from result.diagnostics
-    if result.value is not None:
-        yield from judge(result.value)
+    parts, diagnostics = read_parts(found.files, found.inside)
+    yield from diagnostics
+    if len(parts) == len(READERS):
+        yield from judge(TextJob(*parts.values()))
+    elif "workload-1" not in found.files and len(parts) == len(found.files) > 1:
+        yield from _check_words(parts["network-1"], parts["system-1"], IMPLEMENTED)
 
 
 def judge(job: TextJob) -> tuple[Diagnostic, ...]:
     """What the readers cannot see in one file: options, words against dimensions, groups, every collective."""
-    findings = [*_check_options(job), *_check_words(job), *_check_group(job)]
+    issued = {job.workload.rows[row].work(stage).kind for row, stage in issued_columns(job.workload)}
+    findings = [*_check_options(job), *_check_words(job.network, job.system, issued), *_check_group(job)]
     if any(found.is_error for found in findings):
         return tuple(findings)
     return (*findings, *_check_times(job), *_check_collectives(job))
@@ -80,13 +84,12 @@ def _check_options(job: TextJob) -> Iterable[Diagnostic]:
             yield diagnostic("AS757", f"`{option} {value}` is not a number from {least} on ({effect})")
 
 
-def _check_words(job: TextJob) -> Iterable[Diagnostic]:
+def _check_words(network: TextNetwork, system: TextSystem, issued: Collection[Kind | None]) -> Iterable[Diagnostic]:
     """One word a dimension, or a single `one*` word; too few words for a kind that is never issued do no harm."""
-    count = len(job.network.dimensions)
-    issued = {job.workload.rows[row].work(stage).kind for row, stage in issued_columns(job.workload)}
+    count = len(network.dimensions)
     wrong: dict[tuple[str, str], list[str]] = defaultdict(list)
     for kind in IMPLEMENTED:
-        words = job.system.words(kind)
+        words = system.words(kind)
         flat = any(found is not None and found.whole for found in map(by_word_1, words))
         if flat and len(words) > 1:
             problem = ("AS734", "a `one*` word stands alone for all dimensions")
@@ -98,9 +101,9 @@ def _check_words(job: TextJob) -> Iterable[Diagnostic]:
             problem = (code, f"{_plural(len(words), 'word')} for {_plural(count, 'dimension')}")
         wrong[problem].append(f"/{keys.IMPLEMENTATION_KEYS[kind]}")
     for (code, message), (first, *others) in wrong.items():
-        notes = [note for pointer in others for note in _notes(job.system.origins.get(pointer), "here too")]
-        notes += _notes(job.network.origins.get("/units-count"), "the dimensions")
-        yield finding(code, message, job.system.origins, first, *notes)
+        notes = [note for pointer in others for note in _notes(system.origins.get(pointer), "here too")]
+        notes += _notes(network.origins.get("/units-count"), "the dimensions")
+        yield finding(code, message, system.origins, first, *notes)
 
 
 def _check_group(job: TextJob) -> Iterable[Diagnostic]:

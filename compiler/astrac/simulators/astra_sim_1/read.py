@@ -38,13 +38,16 @@ def check_file(kind: str, source: Source, _data: bytes, _backend: str | None) ->
 
 def read(found: FileSet) -> Result[TextJob]:
     """The job of the three texts, each read as far as it goes."""
-    return _read(found.files, found.folder)
+    return _job(read_parts(found.files, found.inside))
 
 
-def _read(paths: Mapping[str, Path], folder: Path | None) -> Result[TextJob]:
+def read_parts(paths: Mapping[str, Path], folder: Path | None) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
+    """What each text says that is there and has no errors, by its kind, and what is wrong with any of them."""
     diagnostics: list[Diagnostic] = []
-    parts: list[Any] = []
+    parts: dict[str, Any] = {}
     for kind, reader in READERS.items():
+        if kind not in paths:
+            continue
         try:
             result = reader(KINDS[kind].text(paths[kind], folder))
         except Diagnosed as stop:
@@ -52,8 +55,13 @@ def _read(paths: Mapping[str, Path], folder: Path | None) -> Result[TextJob]:
             continue
         diagnostics += result.diagnostics
         if not has_errors(result.diagnostics):
-            parts.append(result.value)
-    return Result(TextJob(*parts) if len(parts) == len(READERS) else None, tuple(diagnostics))
+            parts[kind] = result.value
+    return parts, tuple(diagnostics)
+
+
+def _job(read: tuple[dict[str, Any], tuple[Diagnostic, ...]]) -> Result[TextJob]:
+    parts, diagnostics = read
+    return Result(TextJob(*parts.values()) if len(parts) == len(READERS) else None, diagnostics)
 
 
 def of_arguments(arguments: Sequence[str]) -> Result[TextJob]:
@@ -62,7 +70,7 @@ def of_arguments(arguments: Sequence[str]) -> Result[TextJob]:
     for option in sorted(OPTIONS.values(), reverse=True):
         if option not in given:
             return Result(None, (diagnostic("AS708", f"`{option}` is missing"),))
-    job, found = _read({kind: Path(given[option]) for kind, option in OPTIONS.items()}, None)
+    job, found = _job(read_parts({kind: Path(given[option]) for kind, option in OPTIONS.items()}, None))
     if job is None:
         return Result(None, found)
     rest = [argument for argument in arguments if argument.partition("=")[0] not in OPTIONS.values()]

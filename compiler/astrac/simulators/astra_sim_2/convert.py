@@ -7,6 +7,7 @@ and parallelism cannot be told from nodes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -99,12 +100,11 @@ def to_spec(found: FileSet, origin: str) -> Result[str]:
     """
     traces = "trace" in found.files
     try:
-        files = found if traces else found._replace(files={**found.files, "trace": found.folder / "trace"})
-        reading = examine(of_set(files))
+        files = of_set(found)
+        reading = examine(files if traces else replace(files, workload=None))
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
-    wrong = tuple(finding for finding in reading.diagnostics if traces or finding.code != "AS709")
-    machine, job = reading.machine, reading.job if traces else None
+    wrong, machine, job = reading.diagnostics, reading.machine, reading.job
     if machine is None or (traces and job is None) or has_errors(wrong) or reading.unmodelled:
         return Result(None, wrong or tuple(reading.unmodelled.values()))
     writer = SpecWriter(machine)

@@ -42,7 +42,7 @@ def check_set(found: FileSet, _backend: str | None) -> Iterator[Diagnostic]:
     from astrac.simulators.astra_sim_2.read.reading import examine  # noqa: PLC0415
 
     try:
-        texts = {kind: row.text(found.files[kind], found.folder) for kind, row in KINDS.items() if kind in found.files}
+        texts = {kind: row.text(found.files[kind], found.inside) for kind, row in KINDS.items() if kind in found.files}
     except Diagnosed as stop:
         yield stop.diagnostic
         return
@@ -50,12 +50,11 @@ def check_set(found: FileSet, _backend: str | None) -> Iterator[Diagnostic]:
     for part in read:
         yield from part.diagnostics
     logical, topology, config = (part.value for part in read)
-    source = texts["ns3-logical"]
-    yield from check_whole(logical, source.span(0, len(source.text.rstrip())), topology, config)
-    if logical is not None:
-        dimensions = tuple(Dimension("Switch", size, 1.0, 1.0) for size in logical)
-        roles = of_kinds({**found.files, "network": found.files["ns3-logical"]}, found.folder)
-        yield from check_reading(examine(roles, dimensions), found.ranks, "ns3")
+    source = texts.get("ns3-logical")
+    place = None if source is None else source.span(0, len(source.text.rstrip()))
+    yield from check_whole(logical, place, topology, config)
+    dimensions = None if logical is None else tuple(Dimension("Switch", size, 1.0, 1.0) for size in logical)
+    yield from check_reading(examine(of_kinds(found), dimensions), found.ranks, "ns3")
 
 
 def check_whole(

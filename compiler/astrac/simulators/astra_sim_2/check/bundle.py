@@ -10,7 +10,7 @@ from astrac.diagnostics import Diagnosed, Diagnostic, Label, diagnostic, has_err
 from astrac.job import IMPLEMENTED, Collective, Dimension, Job, Machine
 from astrac.simulators.astra_sim_2.check.evidence import BACKENDS, Evidence
 from astrac.simulators.astra_sim_2.check.files import about_splits, advice, customs, read_table
-from astrac.simulators.astra_sim_2.check.job import check_algorithm, check_job
+from astrac.simulators.astra_sim_2.check.job import check_algorithm, check_job, check_machine
 from astrac.simulators.astra_sim_2.kinds import KINDS
 from astrac.simulators.astra_sim_2.read.documents import CUSTOM_KEYS, TABLE
 from astrac.simulators.astra_sim_2.read.files import Files, of_set
@@ -63,9 +63,12 @@ def check_reading(reading: Reading, ranks: Sequence[int], backend: str) -> Itera
         if key not in CUSTOM_KEYS:  # custom collectives are looked at by themselves
             message = f"{left_out.message}: whether the traces end is checked without it"
             yield diagnostic("AS870", message, left_out.labels[0].span if left_out.labels else None)
-    if reading.job is None or has_errors(reading.diagnostics):
+    if files.workload is None and reading.machine is not None:
+        alone = assemble("", reading.machine, ())
+        yield from check_machine(Evidence(alone, reading.trees, str, backend))
+    if reading.job is None or has_errors(reading.diagnostics) or files.system is None:
         return
-    entries, found = _customs(reading.trees["system"], reading.files.system)
+    entries, found = _customs(reading.trees["system"], files.system)
     yield from found
     job = reading.job
     if entries:  # rings stand in for custom collectives: whether everything around them ends
@@ -73,7 +76,7 @@ def check_reading(reading: Reading, ranks: Sequence[int], backend: str) -> Itera
         job = replace(job, machine=replace(job.machine, splits=1, algorithms={**rings, **job.machine.algorithms}))
     yield from check_job(Evidence(job, reading.trees, reading.files.trace, backend, exact=not reading.unmodelled))
     for entry in entries:
-        yield from _check_custom(reading, entry)
+        yield from _check_custom(job, files.system, entry)
 
 
 # -- custom collectives
@@ -105,11 +108,10 @@ def _customs(system: Tree, path: Path) -> tuple[list[Custom], list[Diagnostic]]:
     return found, [*wrong, *about_splits(system, found)]
 
 
-def _check_custom(reading: Reading, entry: Custom) -> Iterator[Diagnostic]:
+def _check_custom(job: Job, system: Path, entry: Custom) -> Iterator[Diagnostic]:
     """The traces of one algorithm, for as many members as the collectives that it serves have."""
-    assert reading.job is not None
     # From the folder of the file that names it upwards, or from here.
-    near = reading.files.system.parent
+    near = system.parent
     bases = (near, *near.resolve().parents, Path())
     prefix = next((base / entry.prefix for base in bases if (base / f"{entry.prefix}.0.et").is_file()), None)
     if prefix is None:
@@ -117,7 +119,7 @@ def _check_custom(reading: Reading, entry: Custom) -> Iterator[Diagnostic]:
         yield diagnostic("AS785", message, entry.place)
         return
     files = Files(prefix, prefix, prefix)
-    for members in _members(reading.job, entry):
+    for members in _members(job, entry):
         machine = Machine((Dimension("Switch", members, 1.0, 0.0),), {}, 1)
         programs, _ = read_traces(files, machine, {}, None)
         if programs.value is None:
@@ -125,8 +127,8 @@ def _check_custom(reading: Reading, entry: Custom) -> Iterator[Diagnostic]:
             for found in programs.diagnostics:
                 yield replace(found, labels=(*found.labels, note) if found.labels else (note,))
             continue
-        job = assemble(prefix.name, machine, programs.value)
-        yield from check_algorithm(Evidence(job, {}, files.trace, exact=False), entry.place)
+        alone = assemble(prefix.name, machine, programs.value)
+        yield from check_algorithm(Evidence(alone, {}, files.trace, exact=False), entry.place)
 
 
 def _members(job: Job, entry: Custom) -> list[int]:

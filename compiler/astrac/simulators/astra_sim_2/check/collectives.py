@@ -85,6 +85,19 @@ def _unable(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
             yield diagnostic("AS772", f"{what}: {use.words}", evidence.at("system", f"/{key}/{index}"), *sizes)
 
 
+def unfit(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS880 for words that cannot do the collectives of their list in this network, whoever would issue them."""
+    machine = evidence.job.machine
+    for kind, words in machine.algorithms.items():
+        for index, (word, dimension) in enumerate(zip(words, machine.dimensions, strict=False)):
+            what = _inability(kind, word, machine.npus if whole_2(word) else dimension.size, listed=False)
+            if what is not None:
+                key = keys.IMPLEMENTATION_KEYS[kind]
+                sizes = evidence.label("network", f"/npus_count/{index}", "the NPUs")
+                yield diagnostic("AS880", what, evidence.at("system", f"/{key}/{index}"), *sizes)
+                break
+
+
 def _unheard(evidence: Evidence, use: Use) -> Iterator[Diagnostic]:
     """A proper group runs a ring where the list has several words, whatever they are, and pays a delay of its own."""
     words, delay = evidence.job.machine.algorithms.get(use.op.kind, ()), evidence.job.machine.endpoint_delay

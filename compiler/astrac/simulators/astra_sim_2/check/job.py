@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Label, diagnostic, has_errors
 from astrac.job import Compute, ListedGroup, Receive, Send
-from astrac.simulators.astra_sim_2.check.collectives import charged, collectives, sequences, unused_groups
+from astrac.simulators.astra_sim_2.check.collectives import charged, collectives, sequences, unfit, unused_groups
 from astrac.simulators.astra_sim_2.check.evidence import node
-from astrac.simulators.astra_sim_2.check.nodes import aborting, broken, messages, nodes, structure, unordered
+from astrac.simulators.astra_sim_2.check.nodes import aborting, broken, messages, nodes, reach, structure, unordered
 from astrac.simulators.astra_sim_2.simulate import SIMULATOR, UNIT, simulate
 from astrac.simulators.results import Cause, Outcome
 
@@ -45,7 +45,8 @@ def backend(evidence: Evidence) -> Iterator[Diagnostic]:
         yield diagnostic("AS802", message, evidence.at("system", "/active-chunks-per-dimension"))
 
 
-_BEFORE_PLAY = (backend, unused_groups, structure, nodes, collectives, messages, sequences)
+_OF_MACHINE = (backend, reach, unfit)
+_BEFORE_PLAY = (backend, reach, unused_groups, structure, nodes, collectives, messages, sequences)
 _SILENT_IN_REPLAY = (collectives, messages, sequences)
 
 
@@ -75,6 +76,11 @@ def check_job(evidence: Evidence) -> tuple[Diagnostic, ...]:
         if evidence.exact:
             found += charged(evidence.job, lambda: evidence.at("system", "/preferred-dataset-splits"))
     return tuple(found)
+
+
+def check_machine(evidence: Evidence) -> tuple[Diagnostic, ...]:
+    """What network, system and memory say of each other, where there are no traces."""
+    return tuple(found for check in _OF_MACHINE for found in check(evidence))
 
 
 def check_trace(evidence: Evidence) -> tuple[Diagnostic, ...]:

@@ -28,7 +28,7 @@ MAX_FINDINGS = 10
 
 def nodes(evidence: Evidence) -> Iterator[Diagnostic]:
     """AS777 for compute, AS778 for memory that the simulator cannot price; AS866, AS874 are advice. Once a sort."""
-    machine, memory = evidence.job.machine, evidence.job.machine.memory
+    machine = evidence.job.machine
     found: dict[tuple[str, str], tuple[Op, int]] = {}
     for number, program in evidence.programs.items():
         for op in program.ops:
@@ -38,6 +38,11 @@ def nodes(evidence: Evidence) -> Iterator[Diagnostic]:
     for (code, message), (op, number) in found.items():
         notes = evidence.label("memory", "/memory-type", "the memory") if code == "AS778" else ()
         yield diagnostic(code, f"{node(op)} {message}", evidence.of(number), *notes)
+
+
+def reach(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS778 for a memory whose nodes hold fewer NPUs than there are."""
+    machine, memory = evidence.job.machine, evidence.job.machine.memory
     reached = memory.nodes * memory.npus_per_node
     if memory.type is MemoryType.PER_NODE and reached < machine.npus:
         sizes = f"{memory.nodes} nodes of {memory.npus_per_node} NPUs are {reached} NPUs"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from astrac import conform
 from astrac.diagnostics import Label, Result, diagnostic
-from astrac.job import Dimension, ListedGroup, Machine, MemoryType, RemoteMemory
+from astrac.job import IMPLEMENTED, Dimension, ListedGroup, Machine, MemoryType, RemoteMemory
 from astrac.positioned import child
 from astrac.simulators.algorithms import whole_2
 from astrac.simulators.astra_sim_2 import keys
@@ -22,9 +22,10 @@ from astrac.simulators.texts import json_tree, yaml_tree
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from astrac.diagnostics import Diagnostic
+    from astrac.job import Kind
     from astrac.positioned import Tree
     from astrac.source import Source
 
@@ -122,8 +123,8 @@ def read_machine(
 ) -> Result[Machine]:
     """system.json on top of a network and a remote memory; nothing without a network, but what is wrong with it.
 
-    Algorithm lists that do not fit the dimensions are errors, but the Machine has them: the simulator runs some of
-    them, as something else, and an estimate says what it would report.
+    Algorithm lists that do not fit the dimensions are errors (`short_lists` has some of them), but the Machine has
+    them: the simulator runs some, as something else, and an estimate says what it would report.
     """
     findings = conform.findings(system, "system")
     if findings or dimensions is None:
@@ -139,7 +140,7 @@ def read_machine(
     lists = {kind: system.value[key] for kind, key in keys.IMPLEMENTATION_KEYS.items() if key in system.value}
     algorithms = {kind: tuple(words) for kind, words in lists.items()}
     machine = Machine(dimensions, algorithms, memory=remote or RemoteMemory(), queues=queues, **fields)
-    return Result(machine, tuple(_mixed(system)) or tuple(_short_lists(system, len(dimensions))))
+    return Result(machine, (*_mixed(system), *_long_lists(system, len(dimensions))))
 
 
 def _mixed(system: Tree) -> Iterator[Diagnostic]:
@@ -153,13 +154,28 @@ def _mixed(system: Tree) -> Iterator[Diagnostic]:
                 break
 
 
-def _short_lists(system: Tree, dimensions: int) -> Iterator[Diagnostic]:
-    """Algorithm lists without a word for each dimension, unless one logical ring runs over all."""
-    for key in keys.IMPLEMENTATION_KEYS.values():
+def _lists(system: Tree) -> Iterator[tuple[Kind, str, int]]:
+    """The kind, key and length of each algorithm list, but of those where one ring runs over all NPUs."""
+    for kind, key in keys.IMPLEMENTATION_KEYS.items():
         words = system.value.get(key)
-        if words is not None and len(words) != dimensions and not (len(words) == 1 and whole_2(words[0])):
-            hints = ("dimensions without a word would take no part",) if len(words) < dimensions else ()
-            yield diagnostic("AS702", _entries(key, system, dimensions), system.at(f"/{key}"), hints=hints)
+        if words is not None and not any(map(whole_2, words)):
+            yield kind, key, len(words)
+
+
+def _long_lists(system: Tree, dimensions: int) -> Iterator[Diagnostic]:
+    """Algorithm lists with more words than dimensions, at which the simulator aborts before it runs anything."""
+    for _, key, count in _lists(system):
+        if count > dimensions:
+            yield diagnostic("AS702", _entries(key, system, dimensions), system.at(f"/{key}"))
+
+
+def short_lists(system: Tree, dimensions: int, issued: Collection[Kind] = IMPLEMENTED) -> Iterator[Diagnostic]:
+    """AS702 for algorithm lists without a word for each dimension, AS881 for those of kinds that nobody issues."""
+    for kind, key, count in _lists(system):
+        if count < dimensions:
+            code = "AS702" if kind in issued else "AS881"
+            hints = ("dimensions without a word would take no part",)
+            yield diagnostic(code, _entries(key, system, dimensions), system.at(f"/{key}"), hints=hints)
 
 
 def unmodelled(system: Tree) -> dict[str, Diagnostic]:

@@ -30,8 +30,8 @@ class Files:
     """ASTRA-sim 2.x's command line.
 
     Attributes:
-        network, system: the files.
-        workload: the prefix of the traces: `x` for `x.0.et`, `x.1.et`, ...
+        network, system: the files, None where only others are checked.
+        workload: the prefix of the traces: `x` for `x.0.et`, `x.1.et`, ...; None likewise.
         memory, groups: the files, None when not given.
         queues: `--num-queues-per-dim`.
         injection_scale: `--injection-scale`.
@@ -40,9 +40,9 @@ class Files:
         manifest: of ours, where there is one.
     """
 
-    network: Path
-    system: Path
-    workload: Path
+    network: Path | None
+    system: Path | None
+    workload: Path | None
     memory: Path | None = None
     groups: Path | None = None
     queues: int = 1
@@ -53,6 +53,7 @@ class Files:
 
     def trace(self, rank: int) -> Path:
         """The trace of a rank."""
+        assert self.workload is not None
         return self.workload.with_name(f"{self.workload.name}.{rank}.et")
 
     def names(self, machine: Machine) -> Names | None:
@@ -108,15 +109,15 @@ def of_set(found: FileSet) -> Files:
         manifest = read_manifest(top) or {}
         commands = manifest.get("commands", {})
         if isinstance(commands, dict) and isinstance(commands.get(name), list):
-            return of_options(map(str, commands[name]), base, inside=folder, manifest=manifest)
-    return of_kinds(found.files, folder)
+            return of_options(map(str, commands[name]), base, inside=found.inside, manifest=manifest)
+    return of_kinds(found)
 
 
-def of_kinds(files: Mapping[str, Path], folder: Path) -> Files:
-    """The files of a folder that a survey found to belong together, by their kinds."""
-    return Files(
-        files["network"], files["system"], files["trace"], files.get("memory"), files.get("groups"), inside=folder
-    )
+def of_kinds(found: FileSet) -> Files:
+    """The files that a survey found to belong together, by their kinds."""
+    files = found.files.get
+    paths = (files("network"), files("system"), files("trace"), files("memory"), files("groups"))
+    return Files(*paths, inside=found.inside)
 
 
 def set_apart(files: dict[str, list[Path]]) -> None:

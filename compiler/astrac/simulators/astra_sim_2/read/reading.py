@@ -9,12 +9,13 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
 from astrac.files import content
-from astrac.job import IMPLEMENTED, Box, Dimension, Job, ListedGroup, Machine, RankClass
+from astrac.job import IMPLEMENTED, Box, Collective, Dimension, Job, ListedGroup, Machine, RankClass, RemoteMemory
 from astrac.simulators.astra_sim_2 import chakra
 from astrac.simulators.astra_sim_2.kinds import KINDS
 from astrac.simulators.astra_sim_2.read import documents
@@ -25,7 +26,7 @@ from astrac.source import Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from astrac.job import Axis, Program
+    from astrac.job import Axis, Kind, Program
     from astrac.positioned import Tree
     from astrac.simulators.astra_sim_2.groups import Names
     from astrac.simulators.astra_sim_2.read.decode import Trace
@@ -90,7 +91,7 @@ def job_of(locate: Callable[[], Files]) -> Result[Job]:
 
 
 def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Reading:
-    """All that can be known of a bundle; traces are read when everything else is right.
+    """All that can be known of a bundle, or of some of its files; traces are read when everything else is right.
 
     Args:
         files: by their roles.
@@ -111,16 +112,30 @@ def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Re
     machine = None
     if "system" in trees:
         machine = _take(documents.read_machine(dimensions, trees["system"], remote, files.queues), found)
+    elif files.system is None and dimensions is not None:
+        machine = Machine(dimensions, {}, 1, memory=remote or RemoteMemory())
+    groups: dict[int, ListedGroup] | None = {}
+    if files.groups is not None and dimensions is not None:
+        _parse(files, "groups", trees, found)
+        npus = prod(dimension.size for dimension in dimensions)
+        groups = _take(documents.read_groups(trees["groups"], npus), found) if "groups" in trees else None
     if machine is None or broken:
         return Reading(files, trees, None, None, tuple(found), (), unmodelled)
     if machine.endpoint_delay is not None:
         machine = replace(machine, endpoint_delay=int(machine.endpoint_delay * files.injection_scale))
-    groups: dict[int, ListedGroup] | None = {}
-    if files.groups is not None:
-        _parse(files, "groups", trees, found)
-        groups = _take(documents.read_groups(trees["groups"], machine.npus), found) if "groups" in trees else None
-    job, remarks = (None, ()) if groups is None else _job(files, machine, groups, found)
+    job: Job | None = None
+    remarks: tuple[Diagnostic, ...] = ()
+    if groups is not None and files.workload is not None and files.system is not None:
+        job, remarks = _job(files, machine, groups, found)
+    if "system" in trees:
+        issued = IMPLEMENTED if job is None else _issued(job)
+        found += documents.short_lists(trees["system"], len(machine.dimensions), issued)
     return Reading(files, trees, machine, job, tuple(found), remarks, unmodelled)
+
+
+def _issued(job: Job) -> frozenset[Kind]:
+    """The kinds of collectives that the traces have."""
+    return frozenset(op.kind for program in job.programs for op in program.ops if isinstance(op, Collective))
 
 
 def _parse(files: Files, role: str, trees: dict[str, Tree], found: list[Diagnostic]) -> None:
@@ -153,7 +168,8 @@ def _job(
             return job, remarks
     result, remarks = read_traces(files, machine, groups, None)
     programs = _take(result, found)
-    return None if programs is None else assemble(files.workload.name, machine, programs), remarks
+    name = "" if files.workload is None else files.workload.name
+    return None if programs is None else assemble(name, machine, programs), remarks
 
 
 # -- traces
