@@ -98,12 +98,13 @@ def machine(*sizes):
 @pytest.mark.parametrize("form", [*INTEGERS, "double", "float", "string", "bytes"])
 def test_integers_of_every_form(form):
     value = {"double": 1.0, "float": 1.0, "string": "1", "bytes": "AQ==", "bool": True}.get(form, 1)
-    result = Decoder(machine(4), {}).trace(trace({f"{form}_val": value}), 0, Source("x.0.et"))
+    decoder = Decoder(machine(4), {})
+    result = decoder.trace(trace({f"{form}_val": value}), 0, Source("x.0.et"))
     if form in INTEGERS:
         (op,) = result.value.program.ops
         assert (op.bytes, op.id) == (1, 3)
     else:
-        (found,) = result.diagnostics
+        (found,) = decoder.faults()
         assert (found.code, f"has `comm_size` as `{form}_val`" in found.message) == ("AS707", True)
 
 

@@ -144,11 +144,17 @@ def test_a_trace_by_itself(tmp_path, code):
     assert words is None or words in found[0].message
 
 
-def test_all_bad_nodes_of_a_trace_are_told(tmp_path):
+def test_each_kind_of_bad_nodes_is_told_once(tmp_path):
     nodes = [{"id": number, "type": "COLL", "comm_size": 8} for number in range(30)]
+    nodes.append({"id": 30, "type": "SEND", "comm_src": 0, "comm_dst": 1})
+    nodes.append({"id": 31, "type": "COMP", "deps": [99]})
     (tmp_path / "x.0.et").write_bytes(guard_inputs.trace(nodes))
     found = guarding.check(str(tmp_path / "x.0.et")).diagnostics
-    assert [each.message for each in found] == [f"node {number} `n{number}` lacks `comm_type`" for number in range(10)]
+    assert [each.message for each in found] == [
+        "node 0 `n0` lacks `comm_type`, and so 29 others",
+        "node 30 `n30` lacks `comm_size`",
+        "node 31 `n31` waits for node 99, which the trace does not have",
+    ]
 
 
 def test_advice_about_many_nodes_is_told_once(tmp_path):

@@ -13,6 +13,7 @@ from astrac.api.compiling import compile_spec
 from astrac.api.estimating import estimate_folder
 from astrac.models.onnx import read_model
 from astrac.simulators.astra_sim_2.check.job import check_own
+from astrac.simulators.protocol import Outcome
 from astrac.source import Source
 from onnx_models import model, node, value, weight
 from simulator_1 import BAD, bad_texts, examine
@@ -38,10 +39,43 @@ def test_compute_without_a_duration_takes_no_time(tmp_path):
     assert "AS874" not in dict(found(tmp_path / "d", work, **{"roofline-enabled": 1, "peak-perf": 1}))
 
 
-def test_a_part_of_the_simulator_that_is_not_modelled(tmp_path):
+def test_tensors_that_are_tracked_must_be_named(tmp_path):
     assert found(tmp_path / "a", **{"track-local-mem": 0}) == []
-    assert [code for code, _ in found(tmp_path / "b", **{"track-local-mem": 1})] == ["AS870"]
-    assert {each.code for each in estimate_folder(tmp_path / "b", None).diagnostics} == {"AS715"}
+    message = "`track-local-mem` looks for `inputs` and `outputs` in every node, and node 0 `n0` does not have both"
+    assert found(tmp_path / "b", **{"track-local-mem": 1}) == [("AS790", message)]
+    unplayed = estimate_folder(tmp_path / "b", None)
+    assert (unplayed.estimate.failure.outcome, unplayed.estimate.fails) == (Outcome.UNKNOWN, message)
+    named = [
+        line | {name: {"string_list": [f"{name} {line['id']}", "8"]} for name in ("inputs", "outputs")}
+        for line in TRACE
+    ]
+    assert [code for code, _ in found(tmp_path / "c", named, **{"track-local-mem": 1})] == ["AS870"]
+    plain = guard_inputs.write({"network": NETWORK, "traces": [named], "ranks": [(0, 8)], "system": {}}, tmp_path / "d")
+    cycles = [estimate_folder(folder, None).estimate.cycles for folder in (tmp_path / "c", plain)]
+    assert cycles[0] == cycles[1] > 0
+
+
+def test_compute_of_no_microseconds(tmp_path):
+    work = [{"id": number, "type": "COMP"} for number in range(3)]
+    message = "3 compute nodes say 0 us: the simulator runs each as 1 ns"
+    assert found(tmp_path / "a", work) == [("AS882", message)]
+    assert found(tmp_path / "b", work, **{"replay-only": 1}) == []
+
+
+@pytest.mark.parametrize(("tag", "told"), [(2**31 - 1, []), (2**31, ["AS774"]), (2**32 - 1, ["AS774"])])
+def test_tags_have_a_sign(tmp_path, tag, told):
+    ends = {"comm_src": 0, "comm_dst": 1, "comm_size": 8, "comm_tag": tag}
+    traces = [[{"id": 0, "type": kind} | ends] for kind in ("SEND", "RECV")] + [[{"id": 0, "type": "COMP", "dur": 1}]]
+    row = {"network": NETWORK, "traces": traces, "ranks": [(0, 1), (1, 1), (2, 6)]}
+    findings = guarding.check(str(guard_inputs.write(row, tmp_path))).diagnostics
+    assert [each.code for each in findings if each.is_error] == told * 2
+
+
+def test_a_part_of_the_simulator_that_is_not_modelled(tmp_path):
+    assert [code for code, _ in found(tmp_path / "b", **{"model-shared-bus": 1})] == ["AS875", "AS870"]
+    unplayed = estimate_folder(tmp_path / "b", None)
+    assert {each.code for each in unplayed.diagnostics} == {"AS715"}
+    assert unplayed.estimate.failure.outcome is Outcome.UNKNOWN
 
 
 def test_a_file_of_another_kind(tmp_path):

@@ -108,9 +108,9 @@ def _estimated(title: str, simulator: Simulator, read: Result[object], backend: 
 
 
 def _unreadable(title: str, diagnostics: tuple[Diagnostic, ...]) -> Estimated:
-    """Inputs that the simulator would not run either: an estimate that fails for the first reason found."""
+    """Inputs that cannot be played, which says nothing of the simulator: no estimate, for the first reason found."""
     reason = next((finding.message for finding in diagnostics if finding.is_error), diagnostics[0].message)
-    return Estimated(title, (), Estimate(0, 1, 0, failure=Failure(Outcome.ABORT, reason)), diagnostics)
+    return Estimated(title, (), Estimate(0, 1, 0, failure=Failure(Outcome.UNKNOWN, reason)), diagnostics)
 
 
 # -- for people and for programs

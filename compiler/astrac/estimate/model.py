@@ -217,6 +217,11 @@ MEMORY_TERMS = ("weights", "gradients", "optimizer", "activations", "buffers", "
 ROWS = 12
 """Layers and path segments that are shown; JSON has all."""
 
+_FAILS = {
+    Outcome.UNKNOWN: "no estimate",
+    Outcome.HALF_FINISHED: "the simulator would say that it finished, and leave nodes out",
+}
+
 _HEADS = {"communication": "exposed communication"}
 
 
@@ -224,8 +229,7 @@ def text(estimate: Estimate, title: str) -> str:
     """The report of one estimate; ends with a line break."""
     failure = estimate.failure
     if failure is not None:
-        what = "no estimate" if failure.outcome is Outcome.UNKNOWN else "the simulator would not finish"
-        return f"{title}\n  {what}: {failure.reason}\n"
+        return f"{title}\n  {_FAILS.get(failure.outcome, 'the simulator would not finish')}: {failure.reason}\n"
     sections = (
         _summary(estimate),
         _classes(estimate),

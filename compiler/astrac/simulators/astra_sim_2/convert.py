@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnosed, Result, has_errors
 from astrac.job import IMPLEMENTED, Collective, Receive, Send
 from astrac.simulators.astra_sim_2 import keys
+from astrac.simulators.astra_sim_2.read.documents import TRACKS
 from astrac.simulators.astra_sim_2.read.files import of_set
 from astrac.simulators.astra_sim_2.read.reading import examine
 from astrac.simulators.conversions import ARROW, SpecWriter, changed, lists, scalars
@@ -105,9 +106,12 @@ def to_spec(found: FileSet, origin: str) -> Result[str]:
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
     wrong, machine, job = reading.diagnostics, reading.machine, reading.job
-    if machine is None or (traces and job is None) or has_errors(wrong) or reading.unmodelled:
-        return Result(None, wrong or tuple(reading.unmodelled.values()))
+    unmodelled = {key: found for key, found in reading.unmodelled.items() if key != TRACKS}
+    if machine is None or (traces and job is None) or has_errors(wrong) or unmodelled:
+        return Result(None, wrong or tuple(unmodelled.values()))
     writer = SpecWriter(machine)
+    if reading.trees["system"].value.get(TRACKS):
+        writer.leave_out(f"`{TRACKS}`: it changes no time, and asks for statistics")
     return writer.finish(origin, writer.model() if job is None else _model(job, writer), wrong)
 
 

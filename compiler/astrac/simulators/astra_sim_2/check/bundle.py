@@ -11,8 +11,9 @@ from astrac.job import IMPLEMENTED, Collective, Dimension, Job, Machine
 from astrac.simulators.astra_sim_2.check.evidence import BACKENDS, Evidence
 from astrac.simulators.astra_sim_2.check.files import about_splits, advice, customs, read_table
 from astrac.simulators.astra_sim_2.check.job import check_algorithm, check_job, check_machine
+from astrac.simulators.astra_sim_2.check.nodes import structure
 from astrac.simulators.astra_sim_2.kinds import KINDS
-from astrac.simulators.astra_sim_2.read.documents import CUSTOM_KEYS, TABLE
+from astrac.simulators.astra_sim_2.read.documents import CUSTOM_KEYS, TABLE, TRACKS
 from astrac.simulators.astra_sim_2.read.files import Files, of_set
 from astrac.simulators.astra_sim_2.read.reading import assemble, examine, read_traces
 from astrac.source import Source
@@ -60,13 +61,21 @@ def check_reading(reading: Reading, ranks: Sequence[int], backend: str) -> Itera
         message = f"there are {npus} NPUs: nobody runs `{files.trace(surplus[0]).name}`{last}"
         yield diagnostic("AS868", message, Source(str(files.trace(surplus[0]))).whole())
     for key, left_out in reading.unmodelled.items():
-        if key not in CUSTOM_KEYS:  # custom collectives are looked at by themselves
+        if left_out.code != "AS715":
+            yield left_out
+        elif key not in CUSTOM_KEYS:  # custom collectives are looked at by themselves
             message = f"{left_out.message}: whether the traces end is checked without it"
             yield diagnostic("AS870", message, left_out.labels[0].span if left_out.labels else None)
+    if reading.job is not None and reading.trees["system"].value.get(TRACKS) and TRACKS not in reading.unmodelled:
+        message = "the tensors that nodes read and write were not looked at: ASTRA-sim aborts at two writes of one"
+        yield diagnostic("AS870", message, reading.trees["system"].at(f"/{TRACKS}"))
     if files.workload is None and reading.machine is not None:
         alone = assemble("", reading.machine, ())
         yield from check_machine(Evidence(alone, reading.trees, str, backend))
-    if reading.job is None or has_errors(reading.diagnostics) or files.system is None:
+    if reading.job is None or files.system is None:
+        return
+    if has_errors(reading.diagnostics):  # what else is wrong, as far as that does not hide it
+        yield from structure(Evidence(reading.job, reading.trees, files.trace))
         return
     entries, found = _customs(reading.trees["system"], files.system)
     yield from found
@@ -122,7 +131,7 @@ def _check_custom(job: Job, system: Path, entry: Custom) -> Iterator[Diagnostic]
     for members in _members(job, entry):
         machine = Machine((Dimension("Switch", members, 1.0, 0.0),), {}, 1)
         programs, _ = read_traces(files, machine, {}, None)
-        if programs.value is None:
+        if programs.value is None or programs.diagnostics:
             note = Label(entry.place, f"for {members} members")
             for found in programs.diagnostics:
                 yield replace(found, labels=(*found.labels, note) if found.labels else (note,))

@@ -12,7 +12,16 @@ from astrac.diagnostics import Label, diagnostic, has_errors
 from astrac.job import Compute, ListedGroup, Receive, Send
 from astrac.simulators.astra_sim_2.check.collectives import charged, collectives, sequences, unfit, unused_groups
 from astrac.simulators.astra_sim_2.check.evidence import node
-from astrac.simulators.astra_sim_2.check.nodes import aborting, broken, messages, nodes, reach, structure, unordered
+from astrac.simulators.astra_sim_2.check.nodes import (
+    aborting,
+    broken,
+    instant,
+    messages,
+    nodes,
+    reach,
+    structure,
+    unordered,
+)
 from astrac.simulators.astra_sim_2.simulate import SIMULATOR, UNIT, simulate
 from astrac.simulators.results import Cause, Outcome
 
@@ -46,7 +55,7 @@ def backend(evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 _OF_MACHINE = (backend, reach, unfit)
-_BEFORE_PLAY = (backend, reach, unused_groups, structure, nodes, collectives, messages, sequences)
+_BEFORE_PLAY = (backend, reach, unused_groups, structure, nodes, instant, collectives, messages, sequences)
 _SILENT_IN_REPLAY = (collectives, messages, sequences)
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 TAGS = 500_000_000
 """Tags count modulo this (docs/simulators/astra-sim-2.md, section 6.1, T15d)."""
 
+MAX_TAG = 1 << 31
+"""The simulator's tags have a sign, and an assertion holds that they are not below 0."""
+
 MAX_WORK = 3_000_000
 """Messages that are counted; beyond, a play alone tells."""
 
@@ -38,6 +41,22 @@ def nodes(evidence: Evidence) -> Iterator[Diagnostic]:
     for (code, message), (op, number) in found.items():
         notes = evidence.label("memory", "/memory-type", "the memory") if code == "AS778" else ()
         yield diagnostic(code, f"{node(op)} {message}", evidence.of(number), *notes)
+
+
+def instant(evidence: Evidence) -> Iterator[Diagnostic]:
+    """AS882 for compute nodes whose whole microseconds are 0, of the program that has most of them."""
+    machine = evidence.job.machine
+    counts = {
+        number: sum(isinstance(op, Compute) and not op.duration and op.num_ops < 2 for op in program.ops)
+        for number, program in evidence.programs.items()
+        if not machine.roofline and not machine.replay_only
+    }
+    number = max(counts, key=counts.__getitem__, default=None)
+    if number is not None and counts[number]:
+        count = counts[number]
+        nodes, each = ("compute nodes say", "each") if count > 1 else ("compute node says", "it")
+        message = f"{count} {nodes} 0 us: the simulator runs {each} as 1 ns"
+        yield diagnostic("AS882", message, evidence.of(number), hints=("durations are whole microseconds",))
 
 
 def reach(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -205,8 +224,10 @@ def aborting(evidence: Evidence) -> Iterator[Diagnostic]:
     for number, ops in _talk(evidence).items():
         for op in ops:
             circles = op.offset % evidence.job.axis(op.axis).size == 0
-            if op.bytes == 0 or circles:
+            if op.bytes == 0 or circles or op.tag >= MAX_TAG:
                 what = "moves 0 bytes" if op.bytes == 0 else "goes to the rank that it comes from"
+                if op.tag >= MAX_TAG:
+                    what = f"has tag {op.tag}, and the last that the simulator can count to is {MAX_TAG - 1}"
                 yield diagnostic("AS774", f"the message of {node(op)} {what}", evidence.of(number))
                 break
 

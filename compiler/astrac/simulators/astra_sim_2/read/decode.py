@@ -24,7 +24,7 @@ MAX_NODES = 1 << 20
 """Different ones, of all traces together."""
 
 MAX_FINDINGS = 10
-"""Of one trace: a generator makes one mistake in every node."""
+"""Kinds of mistakes: each is told once, at its first node."""
 
 ATTRIBUTES = (
     "is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag",
@@ -46,11 +46,24 @@ _Read: TypeAlias = "tuple[Op, int]"
 """A message that was read: its op, and the communicator group that it names (0: none)."""
 
 
+class _Refused(Diagnosed):
+    """A node that ASTRA-sim does not read as it is written.
+
+    Attributes:
+        what: is wrong with it, the same words for all nodes of which the same is wrong.
+    """
+
+    def __init__(self, code: str, node: _Node, what: str, hints: tuple[str, ...]) -> None:
+        super().__init__(diagnostic(code, f"{node.shown} {what}", hints=hints))
+        self.what = what
+
+
 class Trace(NamedTuple):
     """What a trace says.
 
     Attributes:
-        program: its ops; equal programs are one object.
+        program: its ops; equal programs are one object. A node that is refused is a compute node that waits for the
+            same nodes.
         groups: ids of the communicator groups that it names.
         depends: whether the same bytes say something else on another rank.
     """
@@ -68,11 +81,14 @@ class Decoder:
         machine: whose ranks they are.
         groups: of the group file, by id.
         names: axes and groups of our own bundles, None for others'.
+        untracked: the first node without `inputs` or `outputs`, and its trace.
     """
 
     machine: Machine
     groups: Mapping[int, ListedGroup]
     names: Names | None = None
+    untracked: tuple[str, Source] | None = None
+    _faults: dict[str, list[Diagnostic]] = field(default_factory=dict)
     _overruled: list[Diagnostic] = field(default_factory=list)
     _forms: set[frozenset[str]] = field(default_factory=set)
     _read: dict[bytes, _Read] = field(default_factory=dict)
@@ -85,20 +101,20 @@ class Decoder:
         self._ranks = Axis("rank", 1, self.machine.npus)
 
     def trace(self, data: bytes, rank: int, source: Source) -> Result[Trace]:
-        """The trace of a rank, or AS706 for what is no trace, AS707 for nodes, AS714 for groups."""
+        """The trace of a rank, or AS706 for what is no trace; `faults` tells what is wrong with nodes."""
         self._source = source
         try:
             return self._trace(data, rank)
         except Diagnosed as stop:
             return Result(None, (self._placed(stop.diagnostic),))
 
+    def faults(self) -> tuple[Diagnostic, ...]:
+        """AS707 and AS714 for nodes of all traces, the first of those of which the same is wrong."""
+        return tuple(found for alike in list(self._faults.values())[:MAX_FINDINGS] for found in _first(alike))
+
     def remarks(self) -> tuple[Diagnostic, ...]:
         """AS865 at the first node whose `involved_dim` is not read, and how many others there are."""
-        if not self._overruled:
-            return ()
-        found, *others = self._overruled
-        more = f", and so {len(others)} other{'s'[: len(others) > 1]}" if others else ""
-        return (replace(found, message=f"{found.message}{more}"),)
+        return _first(self._overruled)
 
     def _placed(self, found: Diagnostic) -> Diagnostic:
         return diagnostic(found.code, found.message, self._source.whole(), hints=found.hints)
@@ -123,16 +139,8 @@ class Decoder:
         # Most messages have been seen on other ranks; what follows is a few passes at the speed of the interpreter.
         reads: list[Any] = list(map(self._read.get, rest))
         unseen = [at for at, read in enumerate(reads) if read is None]
-        found: list[Diagnostic] = []
         for at in unseen:
-            try:
-                reads[at] = self._node(rest[at], at, rank)
-            except Diagnosed as stop:
-                found.append(self._placed(stop.diagnostic))
-                if len(found) == MAX_FINDINGS:
-                    break
-        if found:
-            return Result(None, tuple(found))
+            reads[at] = self._node(rest[at], at, rank)
         ops: list[Op] = [op for op, _ in reads]
         named = frozenset(group for _, group in reads) - {0}
         key = tuple(map(id, ops))  # the ops live as long as the decoder: `_ops` holds them
@@ -152,8 +160,12 @@ class Decoder:
         if len(self._ops) > MAX_NODES:
             raise Diagnosed(diagnostic("AS700", f"the traces have more than {MAX_NODES} different nodes"))
         parts = _Node(node)
-        self._check_attributes(parts)
-        op, group = self._op(parts, rank)
+        try:
+            self._check_attributes(parts)
+            op, group = self._op(parts, rank)
+        except _Refused as stop:
+            self._faults.setdefault(stop.what, []).append(self._placed(stop.diagnostic))
+            return Compute(id=node.id, name=node.name, data=tuple(node.data_deps), control=tuple(node.ctrl_deps)), 0
         read = self._ops.setdefault(op, op), group
         if not isinstance(op, Send | Receive):  # those say something else on every rank, and are seldom seen twice
             self._read[message] = read
@@ -169,6 +181,8 @@ class Decoder:
             if meant is not None and meant not in form:
                 raise node.refused(f"has an attribute `{name[:60]}`, which ASTRA-sim does not read", f"write `{meant}`")
         self._forms.add(form)
+        if self.untracked is None and not form >= {"inputs", "outputs"}:
+            self.untracked = node.shown, self._source
 
     def _op(self, node: _Node, rank: int) -> _Read:
         kind = _TYPES.get(node.message.type)
@@ -186,8 +200,9 @@ class Decoder:
             raise node.refused("communicates, and has `is_cpu_op` true")
         if kind is Compute:
             # Only the roofline looks at these, and then it must find them.
-            missing = None if self.machine.roofline and not common["host"] and not self.machine.replay_only else 0
-            num_ops, tensor_size = node.integer("num_ops", missing), node.integer("tensor_size", missing)
+            if self.machine.roofline and not common["host"] and not self.machine.replay_only:
+                node.for_roofline()
+            num_ops, tensor_size = node.integer("num_ops", 0), node.integer("tensor_size", 0)
             common |= {"num_ops": num_ops, "tensor_size": tensor_size, "duration": node.message.duration_micros}
             return Compute(flops=node.integer("flops", num_ops), bytes=node.integer("bytes", tensor_size), **common), 0
         if kind is Collective:
@@ -215,12 +230,12 @@ class Decoder:
         if name in ("", "0"):
             return self._dimensions(node), 0
         if not (name.isascii() and name.isdecimal() and name[0] != "0" and len(name) < 10):
-            raise Diagnosed(diagnostic("AS714", f"{node.shown} has `pg_name` `{name[:40]}`: ids are whole numbers"))
+            raise node.refused(f"has `pg_name` `{name[:40]}`: ids are whole numbers", code="AS714")
         listed = self.groups.get(int(name))
         if listed is None:
-            raise Diagnosed(diagnostic("AS714", f"{node.shown} names group {name}, which no group file defines"))
+            raise node.refused(f"names group {name}, which no group file defines", code="AS714")
         if len(listed.members) == 1:
-            raise Diagnosed(diagnostic("AS714", f"{node.shown} names group {name} of one NPU: it would never end"))
+            raise node.refused(f"names group {name} of one NPU: it would never end", code="AS714")
         involved = node.attributes.get("involved_dim")
         if involved is not None and not all(involved.bool_list.values):
             message = f"{node.shown} names group {name}, so its `involved_dim` is not read"
@@ -256,9 +271,19 @@ class _Node:
         name = self.message.name
         return f"node {self.message.id}" + (f" `{name[:60]}`" if name else "")
 
-    def refused(self, what: str, *hints: str) -> Diagnosed:
-        """An AS707 that says what is wrong with this node, to be raised."""
-        return Diagnosed(diagnostic("AS707", f"{self.shown} {what}", hints=hints))
+    def refused(self, what: str, *hints: str, code: str = "AS707") -> Diagnosed:
+        """A finding that says what is wrong with this node, to be raised."""
+        return _Refused(code, self, what, hints)
+
+    def for_roofline(self) -> None:
+        """Raises where the roofline does not find what it computes with."""
+        lacks = [name for name in ("num_ops", "tensor_size") if name not in self.attributes]
+        if lacks:
+            names = " and ".join(f"`{name}`" for name in lacks)
+            hint = 'give it both, or write `"roofline-enabled": 0`'
+            if self.message.duration_micros:
+                hint = 'with `"roofline-enabled": 0` nodes take their durations, which they have; or give them both'
+            raise self.refused(f"lacks {names}, which `roofline-enabled` 1 in the system file asks for", hint)
 
     def value(self, name: str, forms: Collection[str], noun: str) -> Any:
         """An attribute that must have one of these forms, None where it is not there."""
@@ -280,6 +305,14 @@ class _Node:
         if value < 0:
             raise self.refused(f"has `{name}` {int(value)}")
         return int(value)
+
+
+def _first(alike: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The first of some findings, and how many others there are; none of none."""
+    if not alike:
+        return ()
+    more = f", and so {len(alike) - 1} other{'s'[: len(alike) > 2]}" if len(alike) > 1 else ""
+    return (replace(alike[0], message=f"{alike[0].message}{more}"),)
 
 
 def _sort(ops: list[Op]) -> None:

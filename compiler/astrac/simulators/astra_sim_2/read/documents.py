@@ -37,10 +37,13 @@ PARSERS: dict[str, Callable[[Source], Tree]] = {
 
 TABLE = "per-node-custom-implementation"
 
+TRACKS = "track-local-mem"
+"""The key of system.json that asks for statistics of tensors."""
+
 CUSTOM_KEYS = (TABLE, *(f"{key}-custom" for key in keys.IMPLEMENTATION_KEYS.values()))
 """Keys of system.json that name traces of custom collectives."""
 
-UNMODELLED: dict[str, object] = {"model-shared-bus": 0, "track-local-mem": 0, **dict.fromkeys(CUSTOM_KEYS)}
+UNMODELLED: dict[str, object] = {"model-shared-bus": 0, **dict.fromkeys(CUSTOM_KEYS)}
 """Keys of system.json that change what happens in ways that a Machine cannot say, and the value that does not."""
 
 

@@ -13,7 +13,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic
+from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic
 from astrac.files import content
 from astrac.job import IMPLEMENTED, Box, Collective, Dimension, Job, ListedGroup, Machine, RankClass, RemoteMemory
 from astrac.simulators.astra_sim_2 import chakra
@@ -51,9 +51,11 @@ class Reading:
         files: by their roles.
         trees: role -> the document, where it is one.
         machine, job: as far as errors allow them; the Job of a bundle with `unmodelled` parts is one without.
+        sound: whether no node of the Job stands for one that cannot be read.
         diagnostics: errors in the files.
         remarks: advice about nodes of the traces.
-        unmodelled: AS715 by key or option, what ASTRA-sim would do and the Job does not say.
+        unmodelled: by key or option, what ASTRA-sim would do and the Job does not say: AS715, or AS790 where no rank
+            would finish.
     """
 
     files: Files
@@ -63,6 +65,7 @@ class Reading:
     diagnostics: tuple[Diagnostic, ...]
     remarks: tuple[Diagnostic, ...]
     unmodelled: Mapping[str, Diagnostic]
+    sound: bool = True
 
 
 def read(found: FileSet) -> Result[Job]:
@@ -87,7 +90,8 @@ def job_of(locate: Callable[[], Files]) -> Result[Job]:
         reading = examine(locate())
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
-    return Result(None if reading.unmodelled else reading.job, (*reading.diagnostics, *reading.unmodelled.values()))
+    job = reading.job if reading.sound and not reading.unmodelled else None
+    return Result(job, (*reading.diagnostics, *reading.unmodelled.values()))
 
 
 def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Reading:
@@ -124,13 +128,27 @@ def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Re
     if machine.endpoint_delay is not None:
         machine = replace(machine, endpoint_delay=int(machine.endpoint_delay * files.injection_scale))
     job: Job | None = None
-    remarks: tuple[Diagnostic, ...] = ()
+    decoder = Decoder(machine, groups or {})
     if groups is not None and files.workload is not None and files.system is not None:
-        job, remarks = _job(files, machine, groups, found)
+        job, decoder = _job(files, machine, groups, found)
+    sound = not decoder.faults()
     if "system" in trees:
-        issued = IMPLEMENTED if job is None else _issued(job)
+        unmodelled |= _untracked(trees["system"], decoder)
+        issued = _issued(job) if job is not None and sound else IMPLEMENTED
         found += documents.short_lists(trees["system"], len(machine.dimensions), issued)
-    return Reading(files, trees, machine, job, tuple(found), remarks, unmodelled)
+    return Reading(files, trees, machine, job, tuple(found), decoder.remarks(), unmodelled, sound)
+
+
+def _untracked(system: Tree, decoder: Decoder) -> dict[str, Diagnostic]:
+    """AS790 where ASTRA-sim tracks tensors, which are statistics, and dies of the first node without them."""
+    if decoder.untracked is None or not system.value.get(documents.TRACKS):
+        return {}
+    shown, trace = decoder.untracked
+    message = f"`{documents.TRACKS}` looks for `inputs` and `outputs` in every node, and {shown} does not have both"
+    note = Label(trace.whole(), "this trace")
+    hint = f'write `"{documents.TRACKS}": 0`: it changes no time'
+    place = system.at(f"/{documents.TRACKS}")
+    return {documents.TRACKS: diagnostic("AS790", message, place, note, hints=(hint,))}
 
 
 def _issued(job: Job) -> frozenset[Kind]:
@@ -155,21 +173,21 @@ def _take(result: Result[T], found: list[Diagnostic]) -> T | None:
 
 def _job(
     files: Files, machine: Machine, groups: dict[int, ListedGroup], found: list[Diagnostic]
-) -> tuple[Job | None, tuple[Diagnostic, ...]]:
-    """From the traces, with advice about their nodes.
+) -> tuple[Job | None, Decoder]:
+    """From the traces, with what read them.
 
     The Job has our names where a manifest says them and nobody has edited a trace since.
     """
     names = files.names(machine)
     if names is not None:
-        result, remarks = read_traces(files, machine, groups, names)
-        job = None if result.value is None else assemble_named(names, result.value)
+        result, decoder = read_traces(files, machine, groups, names)
+        job = None if result.value is None or result.diagnostics else assemble_named(names, result.value)
         if job is not None:
-            return job, remarks
-    result, remarks = read_traces(files, machine, groups, None)
+            return job, decoder
+    result, decoder = read_traces(files, machine, groups, None)
     programs = _take(result, found)
     name = "" if files.workload is None else files.workload.name
-    return None if programs is None else assemble(name, machine, programs), remarks
+    return None if programs is None else assemble(name, machine, programs), decoder
 
 
 # -- traces
@@ -177,11 +195,11 @@ def _job(
 
 def read_traces(
     files: Files, machine: Machine, groups: dict[int, ListedGroup], names: Names | None
-) -> tuple[Result[list[Program]], tuple[Diagnostic, ...]]:
-    """The programs of all ranks, equal ones as one object, or errors; and advice about nodes."""
-    if machine.npus > MAX_RANKS:
-        return Result(None, (diagnostic("AS700", f"{machine.npus} NPUs are more than {MAX_RANKS}"),)), ()
+) -> tuple[Result[list[Program]], Decoder]:
+    """The programs of all ranks, equal ones as one object, and errors; and what has read them."""
     decoder = Decoder(machine, groups, names)
+    if machine.npus > MAX_RANKS:
+        return Result(None, (diagnostic("AS700", f"{machine.npus} NPUs are more than {MAX_RANKS}"),)), decoder
     known: dict[object, Result[Trace]] = {}
     programs: list[Program] = []
     found: list[Diagnostic] = []
@@ -204,7 +222,7 @@ def read_traces(
         more = f", and {len(missing) - 1} others" if len(missing) > 1 else ""
         message = f"of {machine.npus} traces `{path.name}` is missing{more}"
         found.insert(0, diagnostic("AS709", message, Source(str(path)).whole()))
-    return Result(None, tuple(found)) if found else Result(programs), decoder.remarks()
+    return Result(None if found else programs, (*decoder.faults(), *found)), decoder
 
 
 def _trace(files: Files, rank: int, decoder: Decoder, known: dict[object, Result[Trace]]) -> Result[Trace]:
@@ -301,7 +319,7 @@ def read_single(data: bytes, rank: int | None, source: Source) -> tuple[Job | No
     machine = Machine(blocks, dict.fromkeys(IMPLEMENTED, ("ring",) * len(blocks)), 1)
     decoder = Decoder(machine, _AnyGroup())
     result = decoder.trace(data, rank, source)
-    found = (*result.diagnostics, *decoder.remarks())
+    found = (*result.diagnostics, *decoder.faults(), *decoder.remarks())
     if result.value is None:
         return None, found
     here = Box(((rank,), *[(0,)] * further))

@@ -89,7 +89,7 @@ class ClassSimulation(Simulation[RankClassState]):
                 reason = f"rank {state.rank} never finishes: it waits in {names(state.open or stuck[:1])}"
                 raise Broken(reason, Outcome.HANG, rank=state.rank)
             if state.queue.left:
-                reason = f"nodes {[op.id for op in stuck]} of rank {state.rank} never run: they form a cycle"
+                reason = f"nodes of rank {state.rank} never run: {names(stuck)} form a cycle"
                 raise Broken(reason, Outcome.HALF_FINISHED, rank=state.rank)
 
     def _between(self) -> None:

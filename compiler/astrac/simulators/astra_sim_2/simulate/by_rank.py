@@ -84,7 +84,7 @@ class RankSimulation(Simulation[RankState]):
             raise Broken(reason, Outcome.HANG, rank=state.rank)
         for state in self.ranks:
             if state.queue.left:
-                reason = f"nodes of rank {state.rank} never run: {[op.id for op in state.queue.stuck]} form a cycle"
+                reason = f"nodes of rank {state.rank} never run: {names(state.queue.stuck)} form a cycle"
                 raise Broken(reason, Outcome.HALF_FINISHED, rank=state.rank)
 
     def results(self, *, trace: bool) -> tuple[RankResult, ...]:

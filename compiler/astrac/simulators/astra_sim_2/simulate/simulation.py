@@ -27,9 +27,15 @@ TAGS = 500_000_000
 State = TypeVar("State", bound=RankState)
 
 
+NAMED = 4
+"""Nodes that a reason names."""
+
+
 def names(ops: Iterable[Op]) -> str:
-    """Nodes in words."""
-    return ", ".join(f"{type(op).__name__.lower()} {op.id}" for op in ops)
+    """Nodes in words: the first of them, and how many others there are."""
+    first, *rest = [f"{type(op).__name__.lower()} {op.id}" for op in ops] or [""]
+    others = len(rest) - NAMED + 1
+    return ", ".join([first, *rest[: NAMED - 1]]) + (f" and {others} other{'s'[: others > 1]}" if others > 0 else "")
 
 
 class Simulation(Generic[State]):
