@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from astrac.job import Group, Kind, ListedGroup, Machine
     from astrac.simulators.astra_sim_2.simulate.costs import Cost
     from astrac.simulators.astra_sim_2.simulate.rank_classes import RankClasses
+    from astrac.simulators.results import RankResult
 
 LIMIT = 50_000_000
 """Events that representatives may cost."""
@@ -32,6 +33,9 @@ PER_RANK_EVENTS = 1_500_000
 """Events, about, that a simulation of every rank may cost where representatives cannot know."""
 QUEUED_EVENTS = 200_000
 """The same where ranks queue for a shared memory: their order is then read off, not worked out."""
+CLOCK = 1 << 53
+"""Ticks that a double counts: the simulator's sums of times go through one."""
+LATE = "beyond 2^53 ns, which is 104 days, the simulator's clock loses nanoseconds: it may end elsewhere, or never"
 CONGESTED_EVENTS = 12_000_000
 """The same for the congestion-aware backend, which knows no other way."""
 
@@ -50,17 +54,26 @@ def simulate(job: Job, *, cost: Cost = SIMULATOR, trace: bool = False) -> Simula
         try:
             found, queued = _by_class(job, network, cost)
         except Undecided as undecided:
-            every = _by_rank(job, network, PER_RANK_EVENTS, trace=trace)
+            try:
+                every = _by_rank(job, network, PER_RANK_EVENTS, trace=trace)
+            except Broken as broken:
+                hangs = broken.failure.outcome is Outcome.HANG
+                return SimulationResult(job.axes, failure=(hangs and undecided.failure) or broken.failure)
             return every or _unknown(job, f"not known: {undecided}")
         if cost.exact and (found.unsettled is not None or queued):
             every = _by_rank(job, network, QUEUED_EVENTS if found.unsettled is None else PER_RANK_EVENTS, trace=trace)
             if every is not None:
                 return every
-        return SimulationResult(job.axes, found.results(trace=trace), doubt=found.unsettled or found.clock.fault)
+        return _finished(job, found.results(trace=trace), found.unsettled or found.clock.fault)
     except TooMuch:
         return _unknown(job, "too many events to play them all: not known")
     except Broken as broken:
         return SimulationResult(job.axes, failure=broken.failure)
+
+
+def _finished(job: Job, classes: tuple[RankResult, ...], doubt: str | None) -> SimulationResult:
+    late = max((ranks.cycles for ranks in classes), default=0) > CLOCK
+    return SimulationResult(job.axes, classes, doubt=doubt or (LATE if late else None))
 
 
 def _unknown(job: Job, reason: str) -> SimulationResult:
@@ -89,7 +102,7 @@ def _by_rank(job: Job, network: Network, limit: int, *, trace: bool) -> Simulati
         return None
     every = RankSimulation(job)
     every.run()
-    return SimulationResult(job.axes, every.results(trace=trace), doubt=every.clock.fault)
+    return _finished(job, every.results(trace=trace), every.clock.fault)
 
 
 def _events(job: Job, network: Network) -> int:
@@ -120,7 +133,7 @@ def simulate_congested(job: Job, *, trace: bool = False) -> SimulationResult:
         every.run()
     except Broken as broken:
         return SimulationResult(job.axes, failure=broken.failure)
-    return SimulationResult(job.axes, every.results(trace=trace), doubt=every.clock.fault)
+    return _finished(job, every.results(trace=trace), every.clock.fault)
 
 
 BACKENDS: dict[str, Callable[..., SimulationResult]] = {

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from astrac.simulators.astra_sim_2.simulate.members import Ends
     from astrac.simulators.astra_sim_2.simulate.states import RankClassState
     from astrac.simulators.astra_sim_2.simulate.symmetric import CollectiveDuration
+    from astrac.simulators.results import Failure
 
 MEMBER_EVENTS = 3_000_000
 """Events that one collective simulated member by member may cost."""
@@ -36,7 +37,15 @@ ENDED = "the order in which ranks end a collective is not known"
 
 
 class Undecided(Exception):  # noqa: N818 - a finding, not an error
-    """One representative cannot know; every rank must be simulated."""
+    """One representative cannot know; every rank must be simulated.
+
+    Attributes:
+        failure: what names the cause better than that simulation does, where it hangs; None where nothing does.
+    """
+
+    def __init__(self, reason: str, failure: Failure | None = None) -> None:
+        super().__init__(reason)
+        self.failure = failure
 
 
 class CollectiveMatcher:
@@ -315,8 +324,13 @@ _ENVELOPE = (
 """Why the messages of two members never match, in the order of an envelope."""
 
 
-def _mismatch(op: Collective, mine: tuple[Any, ...], theirs: tuple[Any, ...], rank: int, other: int) -> Broken:
+def _mismatch(
+    op: Collective, mine: tuple[Any, ...], theirs: tuple[Any, ...], rank: int, other: int
+) -> Broken | Undecided:
+    """Different collectives can complete all the same: the simulator matches messages by their bytes alone."""
     (text, cause), *pair = next(row for row in zip(_ENVELOPE, mine, theirs, strict=True) if row[1] != row[2])
     reason = text.format(*(getattr(mark, "name", mark) for mark in pair))
     reason = f"collective {op.id} of ranks {rank} and {other} never completes: {reason}"
-    return Broken(reason, Outcome.HANG, rank=rank, cause=cause)
+    broken = Broken(reason, Outcome.HANG, rank=rank, cause=cause)
+    same = mine[2:] == theirs[2:]
+    return Undecided("members issue different collectives", broken.failure) if same else broken
