@@ -191,6 +191,18 @@ def check(
     return Result(tuple(map(_checked, documents)), found)
 
 
+def shallow(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Diagnostic, ...]:
+    """What is wrong with a spec as far as nothing but specs is read, and a note (AS542) of what was not looked at."""
+    points, found = check(name, data, options)
+    findings = [*found, *(finding for point in points or () for finding in point.diagnostics)]
+    for point in points or ():
+        if point.spec is not None and not has_errors(findings):
+            files = [f"`{path}`" for path in (point.spec.model.onnx, point.spec.model.times) if path is not None]
+            message = f"not looked at: {', '.join((*files, 'layers, memory and collectives'))}"
+            findings.append(diagnostic("AS542", message, point.document.near("/model")))
+    return tuple(findings)
+
+
 def profiles(name: str, data: bytes) -> tuple[str, ...]:
     """The names of a spec's profiles, as far as it parses."""
     file = parse(name, data).value

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain as chained
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,15 +17,17 @@ from astrac.emit import emit
 from astrac.estimate import estimate
 from astrac.language.assess import assess
 from astrac.simulators.protocol import Ability, Cause, Outcome
-from astrac.simulators.table import simulators
+from astrac.simulators.table import circular, may_wait, simulators
 from astrac.source import Source
 from astrac.training.compute import cost_function
 from astrac.training.compute.profile import PHASES, missing_times, read_times
+from astrac.training.finding import written
 from astrac.training.lower import lower
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from astrac.api.estimating import Estimated
     from astrac.bundle import Bundle
     from astrac.estimate import Estimate
     from astrac.language.document import Document
@@ -95,13 +99,23 @@ def points(
     for point in checked.value:
         chain, value = Chain(), None
         with suppress(Stop):
-            # An assertion that had to wait for an estimate gets one.
-            chain.note(each for each in (*checked.diagnostics, *point.diagnostics) if each.code != WAITS)
+            chain.note((*checked.diagnostics, *point.diagnostics))
             value = make(point, options, Inputs(dict(inputs.contents)), chain)
         where = (f"at the sweep's point {point.document.name}",) if point.document.name else ()
         placed = tuple(replace(each, hints=(*each.hints, *where)) for each in chain.found)
         found.append((point.document, Result(value, placed)))
     return tuple(found)
+
+
+def once(results: Iterable[Result[Any] | Estimated]) -> tuple[Diagnostic, ...]:
+    """The findings of a sweep's points: what several have in common is told of the first, and of how many."""
+    found: dict[tuple[object, ...], dict[Diagnostic, None]] = {}
+    for finding in chained.from_iterable(result.diagnostics for result in results):
+        found.setdefault((finding.code, finding.message, finding.labels), {})[finding] = None
+    return tuple(
+        replace(first, hints=(*first.hints[:-1], f"{first.hints[-1]} and {len(alike)} more")) if alike else first
+        for first, *alike in found.values()
+    )
 
 
 WAITS = "AS591"
@@ -129,16 +143,47 @@ def compile_spec(path: str | Path, options: Options = DEFAULTS) -> Result[Compil
     return results[0]
 
 
+def examine(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Diagnostic, ...]:
+    """All that `build` would say about a spec, or about a library of blocks; every wanted point, each finding once.
+
+    The step is lowered in brief: a micro-batch more shows nothing new. It is simulated where chunks can wait for each
+    other. That a whole step is too much to simulate (AS809), and what an estimate is asserted to be (AS590), is told by
+    who simulates it.
+    """
+    return once(result for _, result in points(name, data, options, _examined))
+
+
+def _examined(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> None:
+    spec, document = checked.spec, checked.document
+    if spec is None:
+        return
+    _, plan, job = _lowered(spec, document, options, inputs, chain, brief=True)
+    if may_wait(plan):
+        failure = _estimating().wing.simulate(job, spec.system.backend).failure
+        if failure is not None and failure.outcome is not Outcome.UNKNOWN:
+            chain.note((_failure(failure, plan, document),))
+
+
+def _lowered(
+    spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain, *, brief: bool = False
+) -> tuple[Model, Plan, Any]:
+    """The model, the plan, and the job for the simulator whose time the estimate is."""
+    model = model_of(spec, document, options, inputs, chain)
+    cost = _cost(spec, document, model, inputs, chain)
+    plan = chain.take(lower(spec, model, cost, document.near, brief=brief))
+    return model, plan, chain.take(_estimating().wing.lower(plan, document.near))
+
+
 def planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Planned:
     """The plan and the estimate of one variant, with a job for the simulator whose time the estimate is."""
     document, spec = checked.document, spec_of(checked, chain)
-    model = model_of(spec, document, options, inputs, chain)
-    plan = chain.take(lower(spec, model, _cost(spec, document, model, inputs, chain), document.near))
+    # An assertion that had to wait for an estimate gets one.
+    chain.found = [finding for finding in chain.found if finding.code != WAITS]
+    model, plan, job = _lowered(spec, document, options, inputs, chain)
     simulator = _estimating()
-    job = chain.take(simulator.wing.lower(plan, document.near))
     numbers = estimate(simulator.wing.simulate(job, spec.system.backend), job, plan)
     if numbers.failure is not None:
-        chain.note((_failure(numbers.failure, spec, document),))
+        chain.note((_failure(numbers.failure, plan, document),))
     elif any(finding.code == WAITS for finding in checked.diagnostics):
         done = {finding.labels for finding in checked.diagnostics if finding.code != WAITS}
         chain.note(finding for finding in assess(document, numbers.quantities()) if finding.labels not in done)
@@ -201,16 +246,30 @@ def _cost(spec: Spec, document: Document, model: Model, inputs: Inputs, chain: C
     return cost_function(spec.hardware, times)
 
 
-def _failure(failure: Failure, spec: Spec, document: Document) -> Diagnostic:
+def _failure(failure: Failure, plan: Plan, document: Document) -> Diagnostic:
     """Of a run that does not end: chunks of all-reduces can wait for each other, anything else is our bug."""
-    system = spec.system
-    circular = len(spec.topology.dimensions) > 1 and system.optimization == "local_bw_aware" and system.chunks > 1
-    if circular and failure.cause in {Cause.COLLECTIVE, Cause.STREAMS}:
-        hints = (f"`active_chunks: {system.chunks}`, `chunks: 1` or `optimization: baseline` avoid it",)
-        return diagnostic("AS719", failure.reason, document.near("/system/active_chunks"), hints=hints)
+    if circular(plan.spec) and failure.cause in {Cause.COLLECTIVE, Cause.STREAMS}:
+        hints = [f"`system {{ {text} }}` avoids it" for text in islice(_cures(plan, document), 1)]
+        place = written(document.near, "/system/active_chunks", "/system/chunks", "/topology")
+        return diagnostic("AS719", failure.reason, place, hints=hints)
     if failure.outcome is Outcome.UNKNOWN:
-        return diagnostic("AS809", f"there is no estimate: {failure.reason}", document.near("/system/backend"))
+        place = written(document.near, "/system/backend", "/topology")
+        return diagnostic("AS809", f"there is no estimate: {failure.reason}", place)
     return diagnostic("AS921", failure.reason, document.near(""))
+
+
+def _cures(plan: Plan, document: Document) -> Iterator[str]:
+    """Settings of the system with which a run ends whose chunks wait for each other: each was tried."""
+    wing, system = _estimating().wing, plan.spec.system
+    others = {
+        f"active_chunks: {system.chunks}": replace(system, active_chunks=system.chunks),
+        "optimization: baseline": replace(system, optimization="baseline"),
+        "chunks: 1": replace(system, chunks=1),
+    }
+    for text, other in others.items():
+        job = wing.lower(replace(plan, spec=replace(plan.spec, system=other)), document.near).value
+        if job is not None and wing.simulate(job, other.backend).failure is None:
+            yield text
 
 
 def write(

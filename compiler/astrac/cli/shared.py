@@ -123,13 +123,13 @@ def report(findings: Sequence[Diagnostic], form: str = "text", *, errors_to: str
     stream.write(f"{shown}\n" if shown and form == "text" and errors_to == "stderr" else shown)
 
 
-def told(findings: Sequence[Diagnostic], form: str, what: str) -> int:
-    """Findings on the standard output and how many there are in what; the exit status."""
+def told(findings: Sequence[Diagnostic], form: str, what: str, clean: str = "clean") -> int:
+    """Findings on the standard output and how many there are in what, `clean` for none; the exit status."""
     report(findings, form, errors_to="stdout")
     if form == "text" and what:
         once = dict.fromkeys(findings)
         counts = {word: sum(finding.severity is Severity(word) for finding in once) for word in ("error", "warning")}
-        verdict = ", ".join(counted(count, word) for word, count in counts.items() if count) or "clean"
+        verdict = ", ".join(counted(count, word) for word, count in counts.items() if count) or clean
         print(("\n" if findings else "") + f"{what}: {verdict}")
     return int(has_errors(findings))
 

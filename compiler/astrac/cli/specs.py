@@ -60,6 +60,7 @@ def _specs(path: str) -> list[str]:
     KIND,
     argument("--backend", choices=backends, help="that ASTRA-sim's files are for"),
     flag("--inputs", "pass over files that are not ASTRA-sim's (for hooks that get all files)"),
+    flag("--shallow", "read no model and no times, lower nothing; a note says what that leaves out"),
     flag("--bundles", "compile the specs of bundles again and compare: FILE is a file of a bundle, or a spec"),
     *VARIANT,
     output_format(*FORMATS),
@@ -99,24 +100,24 @@ def check(options: argparse.Namespace) -> int:
         guarded = guarding.check_files(inputs, options.backend, only_inputs=options.inputs)
         files += guarded.files
         findings += guarded.diagnostics
-    return told(findings, options.format, "" if options.print else counted(files, "file"))
+    clean = "nothing found as far as it was looked at" if options.shallow else "clean"
+    return told(findings, options.format, "" if options.print else counted(files, "file"), clean)
 
 
 def _check_spec(name: str, data: bytes, options: argparse.Namespace) -> list[Diagnostic]:
     """Findings of a spec under the profile that is asked for, or bare and under each of its own."""
-    from astrac.language.document import to_json
+    from astrac.api import compiling
 
     chosen = variant(options)
     others = () if chosen.profile or b"profile" not in data else checking.profiles(name, data)
-    findings: list[Diagnostic] = []
-    for profile in (chosen.profile, *others):
-        result = checking.check(name, data, replace(chosen, profile=profile))
-        points = result.value or ()
-        findings += [*result.diagnostics, *(finding for point in points for finding in point.diagnostics)]
-        if options.print and profile == chosen.profile:
-            for point in points:
-                print(to_json(point.document.tree))
-    return findings
+    look = checking.shallow if options.shallow else compiling.examine
+    variants = [replace(chosen, profile=profile) for profile in (chosen.profile, *others)]
+    if options.print:
+        from astrac.language.document import to_json
+
+        for point in checking.check(name, data, chosen).value or ():
+            print(to_json(point.document.tree))
+    return [finding for each in variants for finding in look(name, data, each)]
 
 
 # -- build
@@ -143,8 +144,9 @@ def build(options: argparse.Namespace) -> int:
     top = Path(options.output or Path("out") / name)
     status = 0
     built: set[Path] = set()
-    for result in compiling.compile_data(shown(options.spec), read(options.spec), variant(options)):
-        report(result.diagnostics)
+    results = compiling.compile_data(shown(options.spec), read(options.spec), variant(options))
+    report(compiling.once(results))
+    for result in results:
         made = result.value
         if made is None or has_errors(result.diagnostics):
             status = 1
@@ -213,7 +215,7 @@ def _tell_leftovers(top: Path, built: set[Path]) -> None:
 )
 def estimate(options: argparse.Namespace) -> int:
     """Tell how long a training step takes, and why, without simulating."""
-    from astrac.api import estimating
+    from astrac.api import compiling, estimating
 
     if bool(options.paths) == bool(options.simulator):
         raise Usage("give paths, or ASTRA-sim's own options")
@@ -228,8 +230,7 @@ def estimate(options: argparse.Namespace) -> int:
             found += estimating.estimate_spec(shown(path), read(path), chosen)
     if options.simulator:
         found.append(estimating.estimate_arguments(options.simulator, options.backend))
-    for entry in found:
-        report(entry.diagnostics)
+    report(compiling.once(found))
     form = {"text": estimating.as_text, "json": estimating.as_json, "csv": estimating.as_csv}[options.format]
     sys.stdout.write(form(found))
     return int(any(entry.estimate is None or entry.estimate.fails is not None for entry in found))

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from astrac.job import IMPLEMENTED
+from astrac.job import IMPLEMENTED, Kind
 from astrac.training.finding import Finding
+from astrac.training.plan import Communicate
+from astrac.training.strategies.placement import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from astrac.simulators.algorithms import Named
     from astrac.source import Span
     from astrac.spec import Dimension, Spec
+    from astrac.training.plan import Plan
 
     At = Callable[[str], Span]
     """The place of a JSON pointer of the Document: of its value, or of the nearest block around it."""
@@ -126,6 +130,29 @@ def _bits(dimension: Dimension, pointer: str, at: At) -> Iterator[Finding]:
         message = f"{number} GB/s is {8 * number} Gb/s"
         hint = f"a network card of {number} Gb/s is `{number} Gb/s`, which is {number / 8} GB/s"
         yield Finding("AS806", pointer, message, hint)
+
+
+def circular(spec: Spec) -> bool:
+    """Whether chunks of an all-reduce go up and down in the same queues."""
+    system = spec.system
+    return len(spec.topology.dimensions) > 1 and system.optimization == "local_bw_aware" and system.chunks > 1
+
+
+def may_wait(plan: Plan) -> bool:
+    """Whether chunks can wait for each other: of an all-reduce over dimensions whose members start or end apart."""
+    spec, blocks = plan.spec, plan.spec.topology.dimensions
+    words = {spec.system.algorithm, *(block.algorithm or PLAIN for block in blocks)}
+    own = any(block.algorithms for block in blocks)
+    if not circular(spec) or not (spec.memory_pool or spec.hardware.slow or own or words != {PLAIN}):
+        return False
+    edges = list(pairwise(bounds(spec.topology)))
+    actions = (step.action for program in plan.programs for step in program.steps)
+    reduced = {action.axes for action in actions if isinstance(action, Communicate) and action.kind is Kind.ALL_REDUCE}
+    rings = [[axis for axis in plan.axes if axis.name in axes] for axes in reduced]
+    return any(
+        sum(any(low < axis.stride * axis.size and high > axis.stride for axis in ring) for low, high in edges) > 1
+        for ring in rings
+    )
 
 
 RULES = (_algorithms, _backend, _advice)

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from astrac.source import Span
 
 
+def written(at: Callable[[str], Span], *pointers: str) -> Span:
+    """The place of the first of some values that stands in the spec; of the last one's block where none does."""
+    parents = ((pointer, pointer.rpartition("/")[0]) for pointer in pointers)
+    return at(next((pointer for pointer, parent in parents if at(pointer) != at(parent)), pointers[-1]))
+
+
 @dataclass(frozen=True)
 class Finding:
     """A diagnostic that names its places by JSON pointers into the Document.

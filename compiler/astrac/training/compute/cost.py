@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from astrac.models.model import Layer, Matmul
     from astrac.spec import Hardware, Slow
 
@@ -76,12 +76,17 @@ def roofline(hardware: Hardware) -> Cost:
         hardware: FLOP/s for each data type, bytes per second.
     """
 
+    @cache
+    def speed(precision: str) -> tuple[int, int]:
+        peak = getattr(hardware.peak, precision)
+        assert peak is not None, f"rules let `{precision}` pass without a peak"
+        return Fraction(peak * hardware.efficiency, 10**9).as_integer_ratio()
+
+    moved, over = Fraction(hardware.memory.bandwidth, 10**9).as_integer_ratio()
+
     def cost(work: Work) -> int:
-        peak = getattr(hardware.peak, work.precision)
-        assert peak is not None, f"rules let `{work.precision}` pass without a peak"
-        compute = work.flops / (peak * hardware.efficiency)
-        memory = work.bytes / hardware.memory.bandwidth
-        return whole_nanoseconds(max(compute, memory))
+        done, within = speed(work.precision)
+        return max(1, work.flops * within // done, work.bytes * over // moved)
 
     return cost
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_errors
 from astrac.job import Axis, Kind
+from astrac.spec import Data
 from astrac.training.compute import slow
 from astrac.training.lower.memory import fits, memory
 from astrac.training.lower.overrides import override, uneven, unmatched
@@ -20,7 +21,10 @@ from astrac.training.lower.stage import StageBuilder
 from astrac.training.lower.steps import StepBuilder
 from astrac.training.lower.virtual_stage import PipelinePosition, VirtualStage
 from astrac.training.plan import Communicate, MemoryFootprint, Phase, Plan, StageProgram
+from astrac.training.strategies.data import KIND as DATA
+from astrac.training.strategies.data import SHARDS
 from astrac.training.strategies.part import Setting
+from astrac.training.strategies.pipeline import fewest
 from astrac.training.strategies.placement import Placement, axis_blocks, npus, place
 from astrac.training.strategies.precision import own_type, widths, without_peak
 
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from astrac.training.compute.cost import Cost
 
 
-def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span]) -> Result[Plan]:
+def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span], *, brief: bool = False) -> Result[Plan]:
     """The plan of a spec that `rules` found nothing wrong with.
 
     Args:
@@ -41,12 +45,13 @@ def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span]) -> Re
         model: its layers for one micro-batch; without layers for a collective benchmark.
         cost: what a piece of work takes.
         at: the place of a JSON pointer of the Document.
+        brief: of the first step only as many micro-batches as show every collective and computation there is.
     """
     if spec.model.collective is not None:
         return Result(_benchmark(spec, model, spec.model.collective))
     assert spec.training is not None
     try:
-        plan = _training(spec, spec.training, model, cost, at)
+        plan = _training(spec, spec.training, model, cost, at, brief=brief)
     except Diagnosed as found:
         return Result(None, (found.diagnostic,))
     return Result(plan.value, (*plan.diagnostics, *(() if plan.value is None else fits(plan.value, at))))
@@ -65,7 +70,9 @@ def _benchmark(spec: Spec, model: Model, benchmark: CollectiveBenchmark) -> Plan
     return Plan(spec, model, (Axis("rank", 1, total),), (program,), 0, 1)
 
 
-def _training(spec: Spec, training: Training, model: Model, cost: Cost, at: Callable[[str], Span]) -> Result[Plan]:
+def _training(
+    spec: Spec, training: Training, model: Model, cost: Cost, at: Callable[[str], Span], *, brief: bool
+) -> Result[Plan]:
     placement = place(spec)
     own = own_type(model)
     if training.precision is None and own is None:
@@ -87,12 +94,19 @@ def _training(spec: Spec, training: Training, model: Model, cost: Cost, at: Call
     micro_batches = samples // model.batch
     _bounded(virtual_stages, micro_batches * training.steps, at)
     tied = _tied(virtual_stages, stages, at)
+    shown = micro_batches
+    if brief:
+        data = setting.options(DATA)
+        apart = isinstance(data, Data) and SHARDS[data.shard].gradients
+        shown = fewest(schedule, stages, micro_batches, apart=apart)
     programs = []
     for stage in range(stages):
         pipe = PipelinePosition(stage, stages, len(virtual_stages), schedule, micro_batches)
         for name, ranks, price in _speeds(spec, placement, stage, stages, cost):
             builder = StageBuilder(pipe, virtual_stages[stage::stages], setting, price, tied)
-            programs.append(StageProgram(name, stage, ranks, builder.steps(), memory(builder)))
+            programs.append(
+                StageProgram(name, stage, ranks, builder.steps(shown, 1 if brief else training.steps), memory(builder))
+            )
     return Result(Plan(spec, marked, placement.axes, tuple(programs), model.batch, micro_batches), found)
 
 

@@ -34,7 +34,7 @@ def cut(
         message = f"{pieces} pipeline stages need as many units to cut between; the model has {len(units)}"
         raise Diagnosed(diagnostic("AS530", message, at("/parallelism")))
     given = _given(units, parts, setting)
-    if any(stage is not None for stage in given):
+    if any(mark is not None for mark in given):
         starts = _starts(given, pieces, at)
     elif pieces == 1:
         starts = (0,)
@@ -66,12 +66,13 @@ def _time(unit: LayerUnit, parts: Sequence[Part], setting: Setting, cost: Cost) 
     )
 
 
-def _given(units: Sequence[LayerUnit], parts: Sequence[Part], setting: Setting) -> list[int | None]:
-    """The stage that overrides give to each unit: that of its first layer with one."""
-    found: list[int | None] = []
+def _given(units: Sequence[LayerUnit], parts: Sequence[Part], setting: Setting) -> list[tuple[int, str] | None]:
+    """The stage that overrides give to each unit, and the pointer of the last that gives one."""
+    marks = setting.spec.model.layers
+    found: list[tuple[int, str] | None] = []
     for unit in units:
         stages = [
-            override.stage
+            (override.stage, f"/model/layers/{marks.index(override)}/stage")
             for index in unit.indices
             for override in setting.overrides(parts[index].layer)
             if override.stage is not None
@@ -80,22 +81,25 @@ def _given(units: Sequence[LayerUnit], parts: Sequence[Part], setting: Setting) 
     return found
 
 
-def _starts(given: Sequence[int | None], pieces: int, at: Callable[[str], Span]) -> tuple[int, ...]:
+def _starts(given: Sequence[tuple[int, str] | None], pieces: int, at: Callable[[str], Span]) -> tuple[int, ...]:
     """First units of stages 0, 1, ...; a unit without a stage follows the one before it."""
+    hint = f"the pipeline has stages 0 to {pieces - 1}; a layer without a stage follows the one before it"
     starts = [0]
-    current = 0
-    for position, stage in enumerate(given):
-        if stage is None or stage == current:
+    current, last = 0, "/model/layers"
+    for position, mark in enumerate(given):
+        stage, pointer = mark or (current, last)
+        last = pointer
+        if stage == current:
             continue
-        if stage != current + 1 or stage >= pieces:
-            message = f"stages must follow each other along the model: stage {stage} comes after stage {current}"
-            hint = f"the pipeline has stages 0 to {pieces - 1}; a layer without a stage follows the one before it"
-            raise Diagnosed(diagnostic("AS531", message, at("/model/layers"), hints=(hint,)))
+        if stage != current + 1 or stage >= pieces or not position:
+            before = f"comes after stage {current}" if position else "has the first layer, and stage 0 none"
+            message = f"stages must follow each other along the model: stage {stage} {before}"
+            raise Diagnosed(diagnostic("AS531", message, at(pointer), hints=(hint,)))
         current = stage
         starts.append(position)
     if len(starts) < pieces:
         message = f"the layers' stages end at {current}, the pipeline has {pieces}"
-        raise Diagnosed(diagnostic("AS531", message, at("/model/layers")))
+        raise Diagnosed(diagnostic("AS531", message, at(last), hints=(hint,)))
     return tuple(starts)
 
 

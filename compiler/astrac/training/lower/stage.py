@@ -52,33 +52,35 @@ class StageBuilder:
         self._exchanges: dict[tuple[str, ExchangePoint], tuple[Communicate, ...]] = {}
         self._rings = 0
 
-    def slots(self) -> list[pipeline.PipelineSlot]:
-        """What it does, in order."""
+    def slots(self, micro_batches: int) -> list[pipeline.PipelineSlot]:
+        """What it does of so many micro-batches, in order."""
         pipe, training = self.pipe, self.setting.spec.training
         assert training is not None
-        slots = pipeline.slots(pipe.schedule, pipe.stage, pipe.stages, pipe.micro_batches, len(self.virtual_stages))
+        slots = pipeline.slots(pipe.schedule, pipe.stage, pipe.stages, micro_batches, len(self.virtual_stages))
         return [slot for slot in slots if slot.forward] if training.pass_ == "forward" else slots
 
-    def steps(self) -> tuple[Step, ...]:
-        """All of them, every training step."""
+    def steps(self, micro_batches: int, iterations: int) -> tuple[Step, ...]:
+        """Those of so many micro-batches and training steps; the last micro-batch reduces what all of them made."""
         training = self.setting.spec.training
         assert training is not None
-        for iteration in range(training.steps):
+        for iteration in range(iterations):
             self._steps.iteration = iteration
-            self._iteration(learns=training.pass_ == "training")
+            self._iteration(micro_batches, learns=training.pass_ == "training")
         if self.weights.remote:
             # ASTRA-sim's statistics abort where a trace with memory nodes ends in another kind of event.
             self._steps.add(Computation(0, 0, 1), (len(self._steps.steps) - 1,), "end", Phase.OPTIMIZER)
         return tuple(self._steps.steps)
 
-    def _iteration(self, *, learns: bool) -> None:
+    def _iteration(self, micro_batches: int, *, learns: bool) -> None:
         self._exits: dict[tuple[int, int], Ids] = {}
         self.weights.restart()
-        for slot in self.slots():
+        for slot in self.slots(micro_batches):
             if slot.forward:
                 self._forward(self.virtual_stages[slot.virtual], slot.micro_batch)
             else:
-                self._backward(self.virtual_stages[slot.virtual], slot.micro_batch)
+                self._backward(
+                    self.virtual_stages[slot.virtual], slot.micro_batch, final=slot.micro_batch == micro_batches - 1
+                )
         if learns:
             self.weights.finish()
             self.weights.update()
@@ -108,11 +110,10 @@ class StageBuilder:
 
     # -- backward
 
-    def _backward(self, virtual: VirtualStage, micro_batch: int) -> None:
+    def _backward(self, virtual: VirtualStage, micro_batch: int, *, final: bool) -> None:
         entry = self._receive(virtual, micro_batch, forward=False) or self._exits[micro_batch, virtual.number]
         readers = self._readers[virtual.number]
         gradient: dict[int, Ids] = {}
-        final = micro_batch == self.pipe.micro_batches - 1
         for position in reversed(range(len(virtual.units))):
             unit = virtual.units[position]
             if not any(self._phases[part.layer.name] for part in virtual.of(unit)):

@@ -59,7 +59,7 @@ def slots(schedule: str, stage: int, stages: int, micro_batches: int, virtual_st
     """
     row = SCHEDULES[schedule]
     size = stages if row.grouped else micro_batches
-    groups = [range(first, first + size) for first in range(0, micro_batches, size)]
+    groups = [range(first, min(first + size, micro_batches)) for first in range(0, micro_batches, size)]
     there = range(virtual_stages)
     forward = [PipelineSlot(True, index, virtual) for group in groups for virtual in there for index in group]
     backward = [PipelineSlot(False, index, virtual) for group in groups for virtual in there[::-1] for index in group]
@@ -67,6 +67,14 @@ def slots(schedule: str, stage: int, stages: int, micro_batches: int, virtual_st
     warm_up = total if row.warm_up is None else min(row.warm_up(stage, stages, virtual_stages), total)
     alternating = [slot for pair in zip(forward[warm_up:], backward, strict=False) for slot in pair]
     return [*forward[:warm_up], *alternating, *backward[total - warm_up :]]
+
+
+def fewest(schedule: str, stages: int, micro_batches: int, *, apart: bool) -> int:
+    """Of so many micro-batches, how many show every collective and computation of a stage.
+
+    One does where gradients wait for the last; where each is reduced `apart`, one more; those of a group share buckets.
+    """
+    return min(micro_batches, stages if SCHEDULES[schedule].grouped else 2 if apart else 1)
 
 
 _CANDIDATES = 400

@@ -26,7 +26,7 @@ from astrac.simulators.astra_sim_2.simulate import SIMULATOR, UNIT, simulate
 from astrac.simulators.results import Cause, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from astrac.diagnostics import Diagnostic
     from astrac.job import Job
@@ -59,19 +59,19 @@ _BEFORE_PLAY = (backend, reach, unused_groups, structure, nodes, instant, collec
 _SILENT_IN_REPLAY = (collectives, messages, sequences)
 
 
-def check_own(job: Job, at: Callable[[str], Span]) -> tuple[Diagnostic, ...]:
+def check_own(job: Job, place: Span) -> tuple[Diagnostic, ...]:
     """Findings about a Job that `lower` made: AS920, AS804; what deadlocks is found when it is simulated.
 
     Args:
         job: with everything that the simulator will see.
-        at: the place of a JSON pointer of the Document.
+        place: of what decides how many bytes a chunk has.
     """
     bugs = tuple(
         diagnostic("AS920", f"a trace of ours is broken: {message}")
         for program in job.programs
         for _, message in broken(program)
     )
-    return bugs or tuple(charged(job, lambda: at("/system/chunks")))
+    return bugs or tuple(charged(job, lambda: place))
 
 
 def check_job(evidence: Evidence) -> tuple[Diagnostic, ...]:

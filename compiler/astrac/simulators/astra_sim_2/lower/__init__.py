@@ -8,7 +8,7 @@ from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_er
 from astrac.job import IMPLEMENTED, Box, Collective, Compute, Job, Load, Op, Program, RankClass, Receive, Send, Store
 from astrac.simulators.algorithms import by_word
 from astrac.simulators.astra_sim_2.check.job import check_own
-from astrac.simulators.astra_sim_2.lower.collectives import groups_of, limits
+from astrac.simulators.astra_sim_2.lower.collectives import groups_of, limits, sized
 from astrac.simulators.astra_sim_2.lower.machine import machine_of, steer
 from astrac.simulators.blocks import BLOCKS
 from astrac.training.plan import Communicate, Computation, Plan, Remote, Step, Transfer
@@ -48,7 +48,7 @@ def lower(plan: Plan, near: Callable[[str], Span]) -> Result[Job]:
     classes = tuple(RankClass(index, _boxes(program, plan)) for index, program in enumerate(plan.programs))
     job = Job(plan.spec.model.name or "model", machine, plan.axes, programs, classes)
     found = tuple(limits(plan.spec, job, near))
-    return Result(job, found if has_errors(found) else (*found, *check_own(job, near)))
+    return Result(job, found if has_errors(found) else (*found, *check_own(job, sized(near))))
 
 
 def _unknown_words(spec: Spec, at: Callable[[str], Span]) -> Iterator[Diagnostic]:

@@ -13,6 +13,7 @@ from astrac.simulators.algorithms.ring import RING
 from astrac.simulators.astra_sim_2.groups import by_dimensions
 from astrac.simulators.astra_sim_2.lower.machine import wanted
 from astrac.simulators.astra_sim_2.simulate import collective_time
+from astrac.training.finding import written
 from astrac.training.plan import Communicate
 from astrac.training.strategies.placement import bounds
 
@@ -136,7 +137,13 @@ def _broken(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -
         told.add(kind)
         message = f"`{name}` ({size:,} B, chunks {machine.splits}): {fails}"
         hint = f"at most {size} `chunks`" if short else f"`{RING.words.language}` can run it"
-        yield diagnostic("AS717", message, at("/system/chunks" if short else _odd_algorithm(spec)), hints=(hint,))
+        place = sized(at) if short else at(_odd_algorithm(spec))
+        yield diagnostic("AS717", message, place, hints=(hint,))
+
+
+def sized(at: At) -> Span:
+    """What in a spec decides how many bytes a chunk has."""
+    return written(at, "/model/collective/size", "/system/chunks", "/model")
 
 
 def _odd_algorithm(spec: Spec) -> str:

@@ -1,0 +1,105 @@
+"""Specs that users had, each with what it must be told; figures in `why` were measured on the simulators."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from astrac.api.compiling import compile_data, examine, once
+from astrac.codes import CODES
+from language_spoilt import spoilt
+from test_cases_files import looked_for, said
+
+SPECS = Path(__file__).parent / "cases" / "specs"
+
+CASES = {
+    # spec: (command, status, what it says, what it does not say)
+    "crash_empty_first_stage": ("check", 1, ["error[AS531] .*:8:30: .*stage 1 has the first layer"], []),
+    "check_clean_estimate_refuses": ("check", 1, ["error[AS717] .*:5:72"], []),
+    "times_missing": ("check", 1, ["error[AS655] .*:9:10: .*nope.csv"], []),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_specs_of_users(name):
+    words, expected, wants, bars = CASES[name]
+    command, *more = words.split()
+    status, text = said(" ".join((command, f"{name}.astra", *more)), SPECS)
+    assert status == expected, text
+    for pattern in wants:
+        assert looked_for(pattern, text), f"{pattern}\n{text}"
+    for unwanted in bars:
+        assert unwanted not in text
+
+
+# -- `check` tells whatever `build` would
+
+TEXTS = {
+    f"{code}, {kind}": text for code, page in CODES.items() for kind, text in (("bad", page.bad), ("good", page.good))
+}
+TEXTS = {name: text for name, text in TEXTS.items() if "{" in text and not text.startswith("# ")}
+TEXTS |= {f"spoilt {seed}": spoilt(random.Random(seed)) for seed in range(200)}
+LONG = {"gpt3_1024", "sweep_degrees", "moe_pool"}
+SHIPPED = [path for path in (Path(__file__).parents[1] / "specs").glob("*.astra") if path.stem not in LONG]
+
+OF_THE_ESTIMATE = {"AS590", "AS591", "AS809"}
+"""What an estimate is asserted to be, and that there is none: `check` makes none, and says so (AS591)."""
+
+
+def told(findings):
+    """Findings, whichever micro-batch they name."""
+    found = [each for each in findings if each.code not in OF_THE_ESTIMATE]
+    return {(each.code, re.sub(r"\.m\d+", "", each.message), each.labels) for each in found}
+
+
+def test_check_tells_what_build_would():
+    for name, text in TEXTS.items():
+        data = text.encode("utf-8", "surrogateescape")
+        built = {each for each in told(once(compile_data("page.astra", data))) if each[0] != "AS231"}
+        assert built == told(examine("page.astra", data)), name
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_check_tells_what_build_would_of_shipped_specs(path):
+    name, data = str(path), path.read_bytes()
+    assert told(once(compile_data(name, data))) == told(examine(name, data))
+
+
+WAITING = CODES["AS719"].bad
+
+
+def test_check_tells_what_only_a_simulation_shows():
+    assert "AS719" in {each.code for each in examine("page.astra", WAITING.encode())}
+
+
+PIPELINE = """
+use "std/hardware/a100.astra"
+hardware: a100_sxm_80g
+topology t {{
+  ring a {{ size: 2, bandwidth: 50 GB/s, latency: 500 ns }}
+  ring b {{ size: 2, bandwidth: 50 GB/s, latency: 500 ns, algorithm: {algorithm} }}
+}}
+model m {{ transformer {{ layers: 4, hidden: 64, heads: 4, sequence: 32, vocabulary: 512 }} }}
+parallelism {{
+  pipeline {{ degree: 2, schedule: {schedule}, chunks: {chunks} }}
+  data {{ shard: {shard}, buckets: 100 kB }}
+}}
+training {{ global_batch: 8, micro_batch: 1, precision: bf16, steps: 2 }}
+system {{ chunks: {splits} }}
+"""
+
+
+@pytest.mark.parametrize("shard", ["none", "optimizer", "gradients", "parameters"])
+@pytest.mark.parametrize(("schedule", "chunks"), [("gpipe", 1), ("one_f_one_b", 1), ("interleaved", 2)])
+def test_few_micro_batches_show_what_all_do(shard, schedule, chunks):
+    for algorithm, splits in (("ring", 3), ("double_binary_tree", 4), ("halving_doubling", 64)):
+        words = {"algorithm": algorithm, "splits": splits, "shard": shard}
+        data = PIPELINE.format(schedule=schedule, chunks=chunks, **words).encode()
+        assert told(once(compile_data("p.astra", data))) == told(examine("p.astra", data))
+
+
+def test_shallow_says_what_it_did_not_look_at():
+    status, text = said("check times_missing.astra --shallow", SPECS)
+    assert status == 0
+    assert looked_for(r"note\[AS542\] times_missing.astra:7:1: not looked at: `nope.csv`, layers", text)
