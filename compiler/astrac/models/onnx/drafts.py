@@ -75,6 +75,10 @@ class LayerDraft:
         return None if self.products is None else sum(product.macs for product in self.products)
 
 
+_OF_WEIGHTS = frozenset({"Exp", "Neg", "Sigmoid", "Softplus"})
+"""What a trained tensor goes through before it scales: Mamba's `-exp(A_log)`. Fixed tables are stored as they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Drafts:
     """All rows with what ties them together.
@@ -108,6 +112,7 @@ class _Drafter:
         self.results = frozenset(flat.outputs)
         self.readers = Counter(chain.from_iterable(node.inputs for node in flat.nodes))
         self.reader = {name: node for node in flat.nodes for name in node.inputs}
+        self.producer = {name: node.op for node in flat.nodes if node.op in _OF_WEIGHTS for name in node.outputs}
         self.unknown: dict[str, list[Node]] = {}
 
     def run(self) -> Drafts:
@@ -201,6 +206,7 @@ class _Drafter:
         node = made.node
         for name in node.inputs:
             found = parameters(self.flows.get(name), self.stored, bias=True)
+            found = [origin for origin in found if self.is_trained(origin, name)]
             shape = self.facts.values[name].shape if found else None
             if not found or not shape or elements(shape) == 1 or BUFFER.search(found[0].alias or found[0].root):
                 continue
@@ -210,7 +216,7 @@ class _Drafter:
             if len(wide) == 1:
                 made.weights += found
                 self.freeze_before(node, data)
-            elif self.is_table(node, shape, wide, data):
+            elif not self.is_square_mask(node, shape, data) and self.is_table(node, shape, wide, data):
                 made.weights += found
                 made.doubtful = True
 
@@ -221,21 +227,37 @@ class _Drafter:
             maker = self.rows[maker.sources[0]]
         return maker is not None and maker.row.products is not None and not maker.weights
 
+    def is_square_mask(self, node: Node, shape: Shape, data: list[str]) -> bool:
+        """Whether queries by keys are added to the scores of an attention, alike for all heads, of any batch."""
+        if not data or shape is None or not self.is_mask(node, data):
+            return False
+        scores = self.facts.values[data[0]].shape
+        of_heads = shape[-3] if len(shape) > len("BQK") else 1
+        return scores is not None and len(shape) >= len("QK") and shape[-2:] == scores[-2:] and of_heads == 1
+
     def is_table(self, node: Node, shape: Shape, wide: list[int | None], data: list[str]) -> bool:
         """A constant of several axes: positions that are added, or a norm's scale over several axes; no square mask."""
         assert shape is not None
         maker = self.maker.get(data[0]) if data else None
         if node.op not in ("Mul", "Div"):
             return not (len(wide) == 2 and shape[-1] == shape[-2])
+        if any(self.producer.get(name) in _OF_WEIGHTS for name in node.inputs if name not in data):
+            return True
         if maker is None:
             return False
         return maker.node.op == "Div" or (maker.row.keep is Keep.INPUTS and maker.row.weights != ())
 
     def freeze_before(self, node: Node, data: list[str]) -> None:
-        """Caffe's pair: a normalisation whose own scale and shift are one and zero, then a scale that trains."""
-        maker = self.maker.get(data[0]) if data and node.op == "Mul" else None
-        if maker is not None and maker.node.op == "BatchNormalization" and self.is_read_once(data[0]):
+        """A normalisation whose own scale and shift are one and zero, then a scale that trains (Caffe, TorchScript)."""
+        before = self.storage.get(data[0], data[0]) if data and node.op == "Mul" else ""
+        maker, norms = self.maker.get(before), ("BatchNormalization", "InstanceNormalization")
+        if maker is not None and maker.node.op in norms and self.is_read_once(before) and self.is_read_once(data[0]):
             maker.frozen = True
+            if (
+                before != data[0]
+            ):  # of groups, by a view: the ones and zeros are the exporter's, no tensors of the model
+                maker.weights.clear()
+                maker.biases.clear()
 
     def is_read_once(self, name: str) -> bool:
         """Whether one node reads a value, and the user of the model does not."""

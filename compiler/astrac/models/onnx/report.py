@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
 from astrac.models.onnx.drafts import UNKNOWN_OPERATOR
 from astrac.models.onnx.facts import UNKNOWN, elements
+from astrac.models.onnx.infer import BadNode
 from astrac.models.onnx.names import is_anonymous, shown
+from astrac.models.onnx.schema import least_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +27,13 @@ _SHOWN = 5
 
 
 def refuse(name: str, bound: Bound, flat: Flat, drafts: Drafts, table: Rows, span: Span | None) -> None:
-    """Raises `Diagnosed` when a product has an unknown extent: its work is never taken for none."""
+    """Raises `Diagnosed` when a product has an unknown extent, `BadNode` when a node lacks inputs: no work is none."""
+    for index in table.holes:
+        node = drafts.rows[index].node
+        least = least_inputs(node.domain, node.op)
+        if len(node.inputs) < least:
+            inputs = f"{len(node.inputs)} input{'s' if len(node.inputs) != 1 else ''}"
+            raise BadNode(drafts.rows[index].site, f"it has {inputs} and needs {least}")
     if not table.unresolved:
         return
     index = table.unresolved[0]

@@ -30,6 +30,12 @@ def known(domain: str, op: str) -> bool:
     return _schema(domain, op) is not None
 
 
+def least_inputs(domain: str, op: str) -> int:
+    """How many inputs an operator has at least, by onnx's schema; 0 where there is none."""
+    schema = _schema(domain, op)
+    return 0 if schema is None else int(schema.min_input)
+
+
 def infer(site: Site) -> Sequence[Value]:
     """What onnx makes of the node; nothing where it has no schema or cannot tell."""
     schema = _schema("" if site.node.domain == "com.microsoft" else site.node.domain, site.node.op)

@@ -174,7 +174,7 @@ def _weight_position(
 ) -> bool:
     """Whether an operator expects a weight there; the first operand is data, but for the table of an embedding."""
     if row.table:
-        return index in row.weights and node.inputs[1] not in constants
+        return index in row.weights and constants.keys().isdisjoint(node.inputs[1:2])
     if row.any_constant:
         return rank == 1 and any(name not in behind for name in node.inputs)
     if node.op in ("MatMul", "FusedMatMul", "Einsum") and rank > 2:
