@@ -21,7 +21,7 @@ TRACE = [
 FIXES = {
     "network": (
         "# us\ntopology: [ ring, fully-connected ]  # 2\nnpus_count: [ 8.0, '4' ]\nbandwidth: '5.5'\nLatency: [ 5 ]\n",
-        "# us\ntopology: [ Ring, FullyConnected ]  # 2\nnpus_count: [ 8, 4 ]\nbandwidth: [ 5.5 ]\nlatency: [ 5 ]\n",
+        "# us\ntopology: [ Ring, FullyConnected ]  # 2\nnpus_count: [ 8, '4' ]\nbandwidth: [ 5.5 ]\nlatency: [ 5 ]\n",
     ),
     "system": (
         """{

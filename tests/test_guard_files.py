@@ -191,6 +191,64 @@ def test_a_mixture_of_versions_is_told(tmp_path):
     assert "`network.yml` is network.yml of ASTRA-sim 2.x" in found[0].message
 
 
+# -- YAML as the simulator's yaml-cpp takes it: every text here was run, and what is an error here did not run
+
+YAML = {
+    "tabs after colons": (NETWORK.replace(": ", ":\t"), []),
+    "tabs inside lists": (NETWORK.replace("[ ", "[\t").replace(" ]", "\t]"), []),
+    "tabs before a comment and the end": (NETWORK.replace(" ]\n", " ]\t# x\n", 1).replace(" ]\n", " ]\t\n"), []),
+    "a tab after a dash": ("topology:\n  -\tRing\n" + NETWORK.partition("\n")[2], []),
+    "a line of a tab": (NETWORK.replace("\n", "\n\t\n", 1), []),
+    "tabs that indent": ("topology:\n\t- Ring\n" + NETWORK.partition("\n")[2], ["AS701"]),
+    "indented": ("".join(f"  {line}\n" for line in NETWORK.splitlines()), []),
+    "an end": (NETWORK + "...\n", []),
+    "a start": ("---\n" + NETWORK, []),
+    "a directive": ("%YAML 1.2\n---\n" + NETWORK, []),
+    "one line": ("{" + NETWORK.strip().replace("\n", ", ") + "}\n", []),
+    "brackets and lines": ("{\n" + NETWORK.replace(" ]\n", " ],\n") + "}\n", []),
+    "a list over lines": (NETWORK.replace("[ Ring ]", "[\nRing\n]"), []),
+    "an alias": (NETWORK.replace("[ 50.0 ]", "&width [ 50.0 ]").replace("[ 500.0 ]", "*width"), []),
+    "an alias of nothing": (NETWORK.replace("[ 500.0 ]", "*width"), ["AS701"]),
+    "a tag": (NETWORK.replace("[ Ring ]", "!!seq [ Ring ]").replace("8", "!!int 8"), []),
+    "numbers in quotes": (NETWORK.replace("8", '"8"').replace("50.0", "'50.0'", 1), []),
+    "another document": (NETWORK + "---\na: 1\n", ["AS845"]),
+    "a key twice": (NETWORK + "npus_count: [ 8 ]\n", ["AS843"]),
+    "a key with two values": (NETWORK + "npus_count: [ 9 ]\n", ["AS701"]),
+    "a colon in a value": (NETWORK + "note: a: b\n", ["AS701"]),
+}
+
+
+@pytest.mark.parametrize("case", YAML)
+def test_yaml_is_what_the_simulator_reads(tmp_path, case):
+    text, codes = YAML[case]
+    (tmp_path / "machine.yml").write_text(text)
+    found = guarding.check(str(tmp_path / "machine.yml")).diagnostics
+    assert [each.code for each in found] == codes
+    assert all(each.labels[0].span.end <= len(text) for each in found)
+
+
+def test_aliases_of_aliases_are_bounded(tmp_path):
+    lines = ["a0: &a0 [ x, x, x, x, x, x, x, x, x ]", *(
+        f"a{at}: &a{at} [ {', '.join([f'*a{at - 1}'] * 9)} ]" for at in range(1, 9)
+    )]  # fmt: skip
+    (tmp_path / "network.yml").write_text(NETWORK + "\n".join(lines) + "\n")
+    begun = time.perf_counter()
+    found = guarding.check(str(tmp_path / "network.yml")).diagnostics
+    assert (found[0].code, "too long" in found[0].message) == ("AS701", True)
+    assert time.perf_counter() - begun < 10
+
+
+def test_a_key_of_json_twice(tmp_path):
+    for name, text in {
+        "system.json": SYSTEM.replace("{", '{"endpoint-delay": 10, ', 1),
+        "comm_groups.json": '{"1": [0, 1], "1": [0, 1]}',
+    }.items():
+        (tmp_path / name).write_text(text)
+        assert [each.code for each in guarding.check(str(tmp_path / name)).diagnostics] == ["AS843"]
+        (tmp_path / name).write_text(text.replace("10", "11", 1).replace("[0, 1]", "[0, 2]", 1))
+        assert [each.code for each in guarding.check(str(tmp_path / name)).diagnostics] == ["AS701"]
+
+
 # -- ns-3
 
 THRESHOLDS = CONFIG.replace("100000000000 1600", "25000000000 400")

@@ -7,7 +7,7 @@ from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac import resources, validator
-from astrac.diagnostics import diagnostic, quoted
+from astrac.diagnostics import Label, diagnostic, quoted
 from astrac.positioned import child
 from astrac.suggest import did_you_mean
 
@@ -63,8 +63,16 @@ def findings(tree: Tree, schema: str) -> list[Diagnostic]:
     return sorted(found, key=lambda finding: finding.labels[0].span.start)
 
 
+def spare(tree: Tree) -> Iterator[Diagnostic]:
+    """AS843 for keys that say the same twice, AS845 for what follows the value."""
+    for key in tree.repeated:
+        yield diagnostic("AS843", "this key is written twice", key.last, Label(key.first, "first written here"))
+    if tree.rest is not None:
+        yield diagnostic("AS845", "what follows the first document is not read", tree.rest)
+
+
 def unread(tree: Tree, schema: str) -> Iterator[Diagnostic]:
-    """AS860 for keys that the schema does not have, AS861 for those that it says are not read.
+    """What `spare` finds, AS860 for keys that the schema does not have, AS861 for those that it says are not read.
 
     Two annotations of a property say so: `x-unread` gives the values that promise nothing, so that they are passed
     over in silence, and `x-read-with` names the switch without which the key is not read.
@@ -73,6 +81,7 @@ def unread(tree: Tree, schema: str) -> Iterator[Diagnostic]:
         tree: of a document that is an object.
         schema: a name of `schemas/artifacts/<name>.schema.json`.
     """
+    yield from spare(tree)
     known = load(schema)["properties"]
     told = 0
     for key, value in tree.value.items():

@@ -44,11 +44,13 @@ class Repeated:
     Attributes:
         pointer: of the key.
         first, last: where it stands.
+        equal: whether both values are the same.
     """
 
     pointer: str
     first: Span
     last: Span
+    equal: bool
 
 
 @dataclass(frozen=True)
@@ -146,14 +148,16 @@ class _Reader:
             name = self._string()
             inner = child(pointer, name)
             span = self.source.span(start, self.place)
-            if name in result:
-                self.repeated.append(Repeated(inner, self.keys[inner], span))
+            first = self.keys.get(inner)
             self.keys[inner] = span
             self._skip_blanks()
             if self.text[self.place : self.place + 1] != ":":
                 raise self._unexpected("`:` after the key")
             self.place += 1
-            result[name] = self._value(inner)
+            value = self._value(inner)
+            if first is not None:
+                self.repeated.append(Repeated(inner, first, span, value == result[name]))
+            result[name] = value
         return result
 
     def _list(self, pointer: str) -> list[Value]:

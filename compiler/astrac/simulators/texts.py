@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac import resources
 from astrac.diagnostics import Diagnosed, Label, diagnostic
-from astrac.positioned import Tree, child, load_json
+from astrac.positioned import Repeated, Tree, child, load_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from jinja2 import Template
 
@@ -69,27 +69,35 @@ MAX_DIGITS = 40
 
 
 def json_tree(source: Source) -> Tree:
-    """A JSON text; raises AS720 where it is none, AS701 where it says something twice or goes on after the value."""
+    """A JSON text; raises AS720 where it is none, AS701 where it says two things or goes on after the value."""
     tree, findings = load_json(source)
     if tree is None:
         raise Diagnosed(findings[0])
-    for key in tree.repeated:
-        name = key.pointer.rpartition("/")[2]
-        raise Diagnosed(diagnostic("AS701", f"key `{name}` is there twice", key.last, Label(key.first, "first here")))
+    _say_one_thing(tree.repeated)
     if tree.rest is not None:
         raise Diagnosed(diagnostic("AS701", "what follows the value is not read", tree.rest))
     return tree
 
 
+def _say_one_thing(repeated: Iterable[Repeated]) -> None:
+    """Raises AS701 for the first key that stands twice with different values."""
+    for key in repeated:
+        if not key.equal:
+            name = key.pointer.rpartition("/")[2]
+            note = Label(key.first, "first here")
+            raise Diagnosed(diagnostic("AS701", f"key `{name}` is there twice", key.last, note))
+
+
 def yaml_tree(source: Source) -> Tree:
-    """A YAML text of one document, without anchors and tags; raises AS701 where it is none, or says something twice."""
+    """The first document of a YAML text, as yaml-cpp reads it; raises AS701 where it is none, or says two things."""
     from ruamel.yaml import YAML  # noqa: PLC0415 - only who reads a network.yml pays for it
     from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
 
     if len(source.text) > MAX_YAML:
         raise Diagnosed(diagnostic("AS700", f"the text has more than {MAX_YAML} characters", source.whole()))
     try:
-        return _Composer(source, YAML(typ="safe", pure=True).parse(source.text)).tree()
+        text = _TABS.sub(lambda blanks: " " * len(blanks[0]), source.text)
+        return _Composer(source, YAML(typ="safe", pure=True).parse(text)).tree()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = source.whole() if mark is None else source.span(mark.index, mark.index + 1)
@@ -97,6 +105,13 @@ def yaml_tree(source: Source) -> Tree:
     except (YAMLError, ValueError, OverflowError) as error:  # characters that YAML does not allow
         words = str(error).partition("\n")[0]
         raise Diagnosed(diagnostic("AS701", f"not YAML: {words}", source.whole())) from None
+
+
+_TABS = re.compile(r"(?<=\S)[ \t]+|^[ \t]+$", re.MULTILINE)
+"""Blanks that indent nothing: yaml-cpp takes tabs there, and ruamel.yaml does not."""
+
+MAX_LOOKED_AT = 1_000_000
+"""Values that may be looked at for what aliases repeat."""
 
 
 class _Composer:
@@ -107,30 +122,37 @@ class _Composer:
         self.events = events
         self.values: dict[str, Span] = {"": source.whole()}
         self.keys: dict[str, Span] = {}
+        self.repeated: list[Repeated] = []
+        self.anchors: dict[str, tuple[Any, str]] = {}
+        self.looked_at = 0
 
     def tree(self) -> Tree:
-        """The value of the only document; raises Diagnosed (AS701) where there is a second one."""
+        """The value of the first document; a second one is the rest."""
         value: Any = None
+        rest: Span | None = None
         documents = 0
         for event in self.events:
             if type(event).__name__ == "DocumentStartEvent":
                 documents += 1
                 if documents > 1:
-                    raise self._refused("ASTRA-sim reads the first document only", event)
+                    rest = self.source.span(event.start_mark.index, len(self.source.text))
+                    break
                 value = self._value(next(self.events), "", 0)
-        return Tree(value, self.values, self.keys)
+        _say_one_thing(self.repeated)
+        return Tree(value, self.values, self.keys, tuple(self.repeated), rest)
 
     def _value(self, event: Any, pointer: str, depth: int) -> Any:
         """One value, from its first event on."""
         if depth > MAX_DEPTH:
             raise self._refused("nested too deeply", event)
-        if getattr(event, "anchor", None) is not None or getattr(event, "tag", None) is not None:
-            raise self._refused("anchors, aliases and tags are not for configuration files", event)
+        if type(event).__name__ == "AliasEvent":
+            return self._copy(event, pointer)
         start, last = event, event
         value: Any
         match type(event).__name__:
             case "ScalarEvent":
-                value = _plain(event.value) if event.style is None else str(event.value)
+                plain = _plain(event.value)
+                value = plain if event.style is None or isinstance(plain, int | float) else str(event.value)
             case "SequenceStartEvent":
                 value = []
                 while type(last := next(self.events)).__name__ != "SequenceEndEvent":
@@ -138,22 +160,38 @@ class _Composer:
             case _:
                 value = {}
                 while type(last := next(self.events)).__name__ != "MappingEndEvent":
-                    key = self._key(last, pointer)
-                    value[key] = self._value(next(self.events), child(pointer, key), depth + 1)
+                    key = self._key(last)
+                    inner = child(pointer, key)
+                    first = self.keys.get(inner)
+                    self.keys[inner] = self._span(last)
+                    item = self._value(next(self.events), inner, depth + 1)
+                    if first is not None:
+                        self.repeated.append(Repeated(inner, first, self.keys[inner], item == value[key]))
+                    value[key] = item
         end = max(start.end_mark.index, last.end_mark.index)
         self.values[pointer] = self.source.span(start.start_mark.index, end)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = value, pointer
         return value
 
-    def _key(self, event: Any, pointer: str) -> str:
+    def _copy(self, event: Any, pointer: str) -> Any:
+        """The value of an anchor; its parts stand where the alias does."""
+        if event.anchor not in self.anchors:
+            raise self._refused(f"`*{event.anchor}` names nothing before it", event)
+        value, origin = self.anchors[event.anchor]
+        inside = [known for known in self.values if known == origin or known.startswith(f"{origin}/")]
+        self.looked_at += len(self.values)
+        if self.looked_at > MAX_LOOKED_AT:
+            raise self._refused("aliases make this text too long", event)
+        for known in inside:
+            self.values[pointer + known.removeprefix(origin)] = self._span(event)
+            if known in self.keys and known != origin:
+                self.keys[pointer + known.removeprefix(origin)] = self._span(event)
+        return value
+
+    def _key(self, event: Any) -> str:
         if type(event).__name__ != "ScalarEvent":
             raise self._refused("a key must be a word", event)
-        inner = child(pointer, event.value)
-        if inner in self.keys:
-            span = self._span(event)
-            raise Diagnosed(
-                diagnostic("AS701", f"key `{event.value}` is there twice", span, Label(self.keys[inner], "first here"))
-            )
-        self.keys[inner] = self._span(event)
         return str(event.value)
 
     def _span(self, event: Any) -> Span:

@@ -32,19 +32,24 @@ _TABLE = re.compile(r"[ \t]*(?:-?\d+[ \t]*:[ \t]+[^\s:]+[ \t]*)?(?:#.*)?")
 def _settings(text: str) -> set[str]:
     """Keys at the left of a YAML text; none when it has lines there that are something else."""
     found = set()
-    for line in text.splitlines():
-        if line[:1] in {"", " ", "\t", "#", "-", "]", "}"}:
-            continue
-        match = _SETTING.match(line)
-        if match is None:
-            return set()
-        found.add(match[1])
+    lines = [line for line in text.splitlines() if line.strip() and line.lstrip()[0] not in "#%" and line[:3] != "..."]
+    left = min((len(line) - len(line.lstrip()) for line in lines), default=0)
+    inside = 0  # brackets that are open
+    for line in lines:
+        if not inside and line[left] not in " \t-]}":
+            match = _SETTING.match(line, left)
+            if match is None:
+                return set()
+            found.add(match[1])
+        inside += sum(map(line.count, "[{")) - sum(map(line.count, "]}"))
     return found
 
 
 def _is_network(text: str, name: str) -> bool:
     if is_object(text):
-        return has(*_NETWORK, least=2)(text, name)
+        return has(*_NETWORK, least=2)(text, name) or (
+            document(text) is None and len(_NETWORK.intersection(_SETTING.findall(text))) > 1
+        )
     if len(text) > 1 << 18:
         return False
     found = _settings(text)

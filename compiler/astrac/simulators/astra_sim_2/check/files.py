@@ -122,6 +122,7 @@ def _about_memory(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
 
 
 def _about_groups(tree: Tree, npus: int | None) -> Iterator[Diagnostic]:
+    yield from conform.spare(tree)
     first: dict[tuple[int, ...], str] = {}
     for key, members in tree.value.items():
         if not isinstance(members, list) or not all(type(member) is int for member in members):
