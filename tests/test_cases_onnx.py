@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from onnx import TensorProto
 
+import onnx_models
 from astrac.models.onnx import read_model
+from onnx_models import ints, node, value, weight
 
 HERE = Path(__file__).parent / "cases" / "onnx"
 
@@ -31,3 +34,88 @@ def test_a_node_without_the_inputs_that_it_needs():
     assert found.code == "AS611"
     assert "`relu_y` (Gather)" in found.message or "(Gather)" in found.message
     assert "1 input and needs 2" in found.message
+
+
+def scores(mask, *between, heads=True, stored=()):
+    """Products of two activations, [2, 4, 16, 16] or [2, 16, 16], with a constant added before the softmax."""
+    shape = (2, 4, 16, 8) if heads else (2, 16, 8)
+    turned = [0, 1, 3, 2] if heads else [0, 2, 1]
+    nodes = [
+        node("MatMul", ["x", "w"], ["q"]),
+        node("Transpose", ["x"], ["k"], perm=turned),
+        node("MatMul", ["q", "k"], ["s0"]),
+        *between,
+        node("Add", [f"s{len(between)}", "m"], ["masked"]),
+        node("Softmax", ["masked"], ["y"]),
+    ]
+    tensors = [weight("w", 8, 8), weight("m", *mask), *stored]
+    return read_model("m", onnx_models.model([value("x", *shape)], nodes, tensors)).value.params - 64
+
+
+@pytest.mark.parametrize(
+    "mask", [(16, 16), (1, 1, 16, 16), (2, 1, 16, 16), (2, 1, 1, 16), (2, 4, 16, 16), (16,), (1, 1, 1, 16)]
+)
+def test_what_hides_keys_does_not_train(mask):
+    assert scores(mask) == 0
+
+
+def test_a_bias_of_each_head_trains():
+    assert scores((1, 4, 16, 16)) == 4 * 16 * 16
+    assert scores((4, 16, 16)) == 4 * 16 * 16
+
+
+def test_masks_are_found_behind_a_cap_and_a_scale():
+    cap = [
+        node("Div", ["s0", "c"], ["s1"]),
+        node("Tanh", ["s1"], ["s2"]),
+        node("Mul", ["s2", "c"], ["s3"]),
+    ]
+    assert scores((2, 1, 16, 16), *cap, stored=[weight("c")]) == 0
+
+
+def test_masks_after_a_bias_of_relative_positions():
+    bias = [node("Add", ["s0", "b"], ["s1"])]
+    assert scores((2, 1, 16, 16), *bias, stored=[weight("b", 1, 4, 16, 16)]) == 4 * 16 * 16
+
+
+def test_positions_train_after_a_layer():
+    nodes = [node("MatMul", ["x", "w"], ["a"]), node("Add", ["a", "p"], ["y"])]
+    made = onnx_models.model([value("x", 2, 16, 8)], nodes, [weight("w", 8, 8), weight("p", 1, 16, 8)])
+    assert read_model("m", made).value.params == 64 + 128
+
+
+@pytest.mark.parametrize("used", ["Add", "Mul"])
+def test_one_number_that_fills_a_tensor_does_not_train(used):
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"]),
+        node("Relu", ["a"], ["r"]),
+        node("Where", ["c", "zero", "low"], ["fill"]),
+        node(used, ["r", "fill"], ["y"]),
+    ]
+    tensors = [weight("w", 8, 8), weight("c", 8, dtype=TensorProto.BOOL), weight("zero"), weight("low", 1)]
+    assert read_model("m", onnx_models.model([value("x", 2, 16, 8)], nodes, tensors)).value.params == 64
+
+
+def test_tables_of_a_rotation_do_not_train_and_decays_do():
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"]),
+        node("Relu", ["a"], ["r"]),
+        node("Mul", ["r", "t"], ["y"]),
+    ]
+    tensors = [weight("w", 8, 8), weight("t", 16, 8)]
+    assert read_model("m", onnx_models.model([value("x", 2, 16, 8)], nodes, tensors)).value.params == 64
+    nodes = [node("Exp", ["t"], ["e"]), node("Neg", ["e"], ["n"]), *nodes[:2], node("Mul", ["r", "n"], ["y"])]
+    assert read_model("m", onnx_models.model([value("x", 2, 16, 8)], nodes, tensors)).value.params == 64 + 128
+
+
+def test_group_norm_over_one_dimension_without_another_shift():
+    nodes = [
+        node("Conv", ["x", "w"], ["c"]),
+        node("Reshape", ["c", "groups"], ["g"]),
+        node("InstanceNormalization", ["g", "ones", "zeros"], ["n"]),
+        node("Reshape", ["n", "back"], ["b"]),
+        node("Mul", ["b", "gamma"], ["y"]),
+    ]
+    tensors = [weight("w", 16, 3, 1), ints("groups", 0, 4, -1), ints("back", 2, 16, 8)]
+    tensors += [weight("ones", 4), weight("zeros", 4), weight("gamma", 16, 1)]
+    assert read_model("m", onnx_models.model([value("x", 2, 3, 8)], nodes, tensors)).value.params == 48 + 16

@@ -175,13 +175,17 @@ class _Drafter:
         for group, indices, bias in ((made.weights, row.weights, False), (made.biases, row.biases, True)):
             for index in indices:
                 if index < len(node.inputs):
-                    found = parameters(self.flows.get(node.inputs[index]), self.stored, bias=bias)
-                    trained = [origin for origin in found if self.is_trained(origin, node.inputs[index])]
+                    trained = self.trained(node.inputs[index], bias=bias)
                     group += [origin for origin in trained if not (bias and not self.stored[origin.root].shape)]
         if row.table and row.kind is OpKind.MOVE and made.weights and not self.is_embedding(node, made.weights[0]):
             made.weights.clear()
         if row.any_constant and learned_before:
             self.constant_operand(made, data)
+
+    def trained(self, name: str, *, bias: bool) -> list[WeightOrigin]:
+        """The trained tensors behind an operand."""
+        found = parameters(self.flows.get(name), self.stored, bias=bias)
+        return [origin for origin in found if self.is_trained(origin, name)]
 
     def is_trained(self, origin: WeightOrigin, used: str) -> bool:
         """Not one number that fills a whole tensor, nor the frequencies of a rotary embedding."""
@@ -205,35 +209,47 @@ class _Drafter:
         """A scale, shift or table among the operands of elementwise arithmetic."""
         node = made.node
         for name in node.inputs:
-            found = parameters(self.flows.get(name), self.stored, bias=True)
-            found = [origin for origin in found if self.is_trained(origin, name)]
+            found = self.trained(name, bias=True)
             shape = self.facts.values[name].shape if found else None
             if not found or not shape or elements(shape) == 1 or BUFFER.search(found[0].alias or found[0].root):
                 continue
             wide = [extent for extent in shape if extent != 1]
-            if len(wide) == 1 and self.is_mask(node, data):
+            if self.is_mask(node, shape, wide, data):
                 continue
             if len(wide) == 1:
                 made.weights += found
                 self.freeze_before(node, data)
-            elif not self.is_square_mask(node, shape, data) and self.is_table(node, shape, wide, data):
+            elif self.is_table(node, shape, wide, data):
                 made.weights += found
                 made.doubtful = True
 
-    def is_mask(self, node: Node, data: list[str]) -> bool:
-        """Whether a vector is added to the scores of an attention: it hides keys that are padding."""
-        maker = self.maker.get(data[0]) if node.op == "Add" and data else None
-        while maker is not None and maker.row.any_constant and not maker.weights and len(maker.sources) == 1:
-            maker = self.rows[maker.sources[0]]
-        return maker is not None and maker.row.products is not None and not maker.weights
+    def is_mask(self, node: Node, shape: Shape, wide: list[int | None], data: list[str]) -> bool:
+        """Whether a constant hides keys among the scores of an attention: the same for all heads, or made for a batch.
 
-    def is_square_mask(self, node: Node, shape: Shape, data: list[str]) -> bool:
-        """Whether queries by keys are added to the scores of an attention, alike for all heads, of any batch."""
-        if not data or shape is None or not self.is_mask(node, data):
+        A bias of relative positions, which trains, has an axis of heads and none of samples.
+        """
+        scores = self.facts.values[data[0]].shape if data else None
+        if node.op not in ("Add", "Sub", "Mul") or not scores or not shape or not self.is_scores(data[0]):
             return False
-        scores = self.facts.values[data[0]].shape
-        of_heads = shape[-3] if len(shape) > len("BQK") else 1
-        return scores is not None and len(shape) >= len("QK") and shape[-2:] == scores[-2:] and of_heads == 1
+        if len(wide) == 1:
+            return node.op == "Add"
+        aligned = (1,) * (len(scores) - len(shape)) + shape
+        if aligned[-1] != scores[-1] or aligned[-2] not in (1, scores[-2]):
+            return False
+        return len(scores) < len("BHQK") or 1 in aligned[-3:-1] or aligned[0] != 1
+
+    def is_scores(self, name: str) -> bool:
+        """Whether a value is a product of two activations, scaled and capped perhaps, and not weighed by a softmax."""
+        size, sources = self.facts.sizes[name], self.sources.get(name, ())
+        while len(sources) == 1:
+            maker = self.rows[sources[0]]
+            if maker.row.products is not None:
+                weighed = "Softmax" in [self.rows[source].node.op for source in maker.sources]
+                return not maker.weights and not weighed
+            if maker.row.kind is not OpKind.WORK or self.facts.sizes[maker.node.outputs[0]] != size:
+                return False
+            sources = maker.sources
+        return False
 
     def is_table(self, node: Node, shape: Shape, wide: list[int | None], data: list[str]) -> bool:
         """A constant of several axes: positions that are added, or a norm's scale over several axes; no square mask."""
@@ -241,11 +257,20 @@ class _Drafter:
         maker = self.maker.get(data[0]) if data else None
         if node.op not in ("Mul", "Div"):
             return not (len(wide) == 2 and shape[-1] == shape[-2])
-        if any(self.producer.get(name) in _OF_WEIGHTS for name in node.inputs if name not in data):
+        if any(self.producer.get(name) in _OF_WEIGHTS for name in node.inputs if name not in data) or self.is_outer(
+            shape, data
+        ):
             return True
         if maker is None:
             return False
         return maker.node.op == "Div" or (maker.row.keep is Keep.INPUTS and maker.row.weights != ())
+
+    def is_outer(self, shape: Shape, data: list[str]) -> bool:
+        """Whether a constant widens the activations that it multiplies, as neither a mask nor a rotation does."""
+        other = self.facts.values[data[0]].shape if data else None
+        if not shape or not other or len(other) < len(shape):
+            return False
+        return any(one != 1 and two == 1 for one, two in zip(shape, other[-len(shape) :], strict=True))
 
     def freeze_before(self, node: Node, data: list[str]) -> None:
         """A normalisation whose own scale and shift are one and zero, then a scale that trains (Caffe, TorchScript)."""
@@ -253,9 +278,7 @@ class _Drafter:
         maker, norms = self.maker.get(before), ("BatchNormalization", "InstanceNormalization")
         if maker is not None and maker.node.op in norms and self.is_read_once(before) and self.is_read_once(data[0]):
             maker.frozen = True
-            if (
-                before != data[0]
-            ):  # of groups, by a view: the ones and zeros are the exporter's, no tensors of the model
+            if before != data[0]:  # of groups, by a view: ones and zeros are the exporter's, no tensors of the model
                 maker.weights.clear()
                 maker.biases.clear()
 
@@ -269,7 +292,7 @@ class _Drafter:
             return False
         maker = self.maker.get(data[0])
         constant = node.inputs[0] if node.inputs[1] == data[0] else node.inputs[1]
-        found = parameters(self.flows.get(constant), self.stored, bias=True)
+        found = self.trained(constant, bias=True)
         if maker is None or maker.row.products is None or not maker.weights or maker.biases or not found:
             return False
         if not _per_channel(self.facts.values[constant].shape, maker):
