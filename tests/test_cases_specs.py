@@ -1,12 +1,15 @@
 """Specs that users had, each with what it must be told; figures in `why` were measured on the simulators."""
 
+import json
+import os
 import random
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from astrac.api.compiling import compile_data, examine, once
+from astrac.api.compiling import compile_data, examine, once, write
 from astrac.codes import CODES
 from language_spoilt import spoilt
 from test_cases_files import looked_for, said
@@ -17,6 +20,17 @@ CASES = {
     # spec: (command, status, what it says, what it does not say)
     "crash_empty_first_stage": ("check", 1, ["error[AS531] .*:8:30: .*stage 1 has the first layer"], []),
     "check_clean_estimate_refuses": ("check", 1, ["error[AS717] .*:5:72"], []),
+    "one_ring_groups": (
+        "check",
+        1,
+        ["error[AS543] .*:15:21: .*over all 4 NPUs.*one of 2 .tensor.*`algorithm: ring"],
+        ["AS719"],
+    ),
+    "one_ring_silently_over_all": ("check", 1, ["error[AS543] .*:16:21: .*over all 8 NPUs"], []),
+    "one_ring_deadlock": ("estimate", 1, ["AS543"], ["AS92"]),
+    "aware_ring_of_two": ("check", 1, ["error[AS544] .*:5:32: .*fully_connected d0"], ["AS92"]),
+    "aware_bundle_read_back": ("check", 0, [], ["AS803"]),
+    "as806": ("check", 0, [], ["AS806"]),
     "times_missing": ("check", 1, ["error[AS655] .*:9:10: .*nope.csv"], []),
 }
 
@@ -103,3 +117,32 @@ def test_shallow_says_what_it_did_not_look_at():
     status, text = said("check times_missing.astra --shallow", SPECS)
     assert status == 0
     assert looked_for(r"note\[AS542\] times_missing.astra:7:1: not looked at: `nope.csv`, layers", text)
+
+
+# -- a bundle says which network it is for
+
+
+def test_a_bundle_says_its_backend(tmp_path):
+    spec = (SPECS / "aware_bundle_read_back.astra").read_bytes()
+    (result,) = compile_data("aware.astra", spec)
+    write(result.value, tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["job"]["backend"] == "congestion_aware"
+    status, text = said("estimate out", tmp_path)
+    assert (status, "24,080 (1 cycle" in text, "congestion_aware" in text) == (0, True, True)
+    status, text = said("estimate out --backend congestion_unaware", tmp_path)
+    assert (status, "for `congestion_aware`, not for `congestion_unaware`" in text) == (1, True)
+
+
+@pytest.mark.parametrize("binary", ["Analytical_Congestion_Unaware", "Analytical_Congestion_Aware", "sim"])
+def test_a_bundle_refuses_the_other_network(binary, tmp_path):
+    (result,) = compile_data("aware.astra", (SPECS / "aware_bundle_read_back.astra").read_bytes())
+    write(result.value, tmp_path / "out")
+    simulator = tmp_path / binary
+    simulator.write_text("#!/bin/sh\nfor rank in 0 1 2 3; do echo sys[$rank] finished, 24080 cycles; done\n")
+    simulator.chmod(0o755)
+    script = tmp_path / "out" / "astra-sim-2" / "run.sh"
+    environment = os.environ | {"ASTRA_SIM": str(simulator)}
+    done = subprocess.run([script], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == (2 if "Unaware" in binary else 0)
+    assert ("for congestion_aware" in done.stderr) == ("Unaware" in binary)

@@ -16,13 +16,13 @@ FILES = [
 GIVEN = {  # command: its arguments, and what they give
     "check": (
         ["a", "b"],
-        {"files": ["a", "b"], "kind": None, "backend": None, "inputs": False, "bundles": False, **VARIANT, "format": "text",
+        {"files": ["a", "b"], "kind": None, "backend": None, "inputs": False, "shallow": False, "bundles": False, **VARIANT, "format": "text",
          "print": False},
     ),
     "check all": (
-        ["a", "--kind", "trace", "--backend", "ns3", "--inputs", "--bundles", "--print", "--profile", "p", "--set", "x=1",
+        ["a", "--kind", "trace", "--backend", "ns3", "--inputs", "--shallow", "--bundles", "--print", "--profile", "p", "--set", "x=1",
          "--set", "y=2", "--point", "q", "--format", "sarif"],
-        {"files": ["a"], "kind": "trace", "backend": "ns3", "inputs": True, "bundles": True, "profile": "p",
+        {"files": ["a"], "kind": "trace", "backend": "ns3", "inputs": True, "shallow": True, "bundles": True, "profile": "p",
          "set": ["x=1", "y=2"], "point": "q", "format": "sarif", "print": True},
     ),
     "build": (["a"], {"spec": "a", "output": None, "target": [], "copy": False, "strict": False, **VARIANT}),

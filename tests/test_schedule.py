@@ -209,7 +209,7 @@ def test_active_chunks(system, sizes, place):
     ],
 )
 def test_bits_for_bytes(bandwidth, kind, expected):
-    text = small(8, data="").replace("50 GB/s", bandwidth).replace("switch", kind)
+    text = small(8, data="").replace("500 ns", "1 us").replace("50 GB/s", bandwidth).replace("switch", kind)
     assert [entry for entry in placed(text) if entry[0] == "AS806"] == expected
 
 

@@ -329,6 +329,7 @@ class Job:
         axes: digits of the rank number, innermost first.
         programs: distinct ones.
         classes: disjoint; together they are all ranks.
+        backend: that it is meant for; None where nobody said.
     """
 
     name: str
@@ -336,6 +337,7 @@ class Job:
     axes: tuple[Axis, ...]
     programs: tuple[Program, ...]
     classes: tuple[RankClass, ...]
+    backend: str | None = None
 
     def axis(self, name: str) -> Axis:
         """The axis of a name; `rank` is the whole rank number."""

@@ -46,6 +46,7 @@ def estimate(result: SimulationResult, job: Any = None, plan: Plan | None = None
         if plan is None
         else max((program.memory for program in plan.programs), key=lambda need: need.total),
         throughput=_throughput(plan, result.cycles, steps),
+        backend=result.backend,
     )
 
 

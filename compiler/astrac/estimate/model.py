@@ -119,6 +119,7 @@ class Estimate:
         traffic, layers, path: of the slowest rank.
         memory: of the rank that needs most; None without a Plan.
         throughput: None without a training step.
+        backend: of the simulator; None for its first.
     """
 
     cycles: int
@@ -133,6 +134,7 @@ class Estimate:
     path: tuple[Segment, ...] = ()
     memory: MemoryFootprint | None = None
     throughput: Throughput | None = None
+    backend: str | None = None
 
     @property
     def fails(self) -> str | None:
@@ -152,6 +154,7 @@ class Estimate:
             "steps": self.steps,
             "step_time_ns": self.cycles / self.steps,
             "npus": self.npus,
+            **({} if self.backend is None else {"backend": self.backend}),
             "fails": self.fails,
             "doubt": self.doubt,
             "ranks": [run._asdict() for run in self.runs],
@@ -263,6 +266,8 @@ def _summary(estimate: Estimate) -> list[str]:
     if estimate.steps > 1:
         lines.append(f"{'run':<12}{duration(estimate.cycles)}, {estimate.steps} steps")
     lines.append(f"{'cycles':<12}{estimate.cycles:,} (1 cycle = 1 ns) on {estimate.npus:,} NPUs")
+    if estimate.backend is not None:
+        lines.append(f"{'network':<12}{estimate.backend}")
     speed = estimate.throughput
     if speed is not None:
         lines.append(f"{'samples':<12}{rate(speed.samples_per_second)}/s")

@@ -77,6 +77,14 @@ def _backend(spec: Spec, _at: At) -> Iterator[Finding]:
     if spec.system.backend == "congestion_aware" and count > 1:
         message = f"`congestion_aware` takes one dimension, this spec has {count}"
         yield Finding("AS523", "/system/backend", message, beside=("/topology", "the topology is here"))
+    elif spec.system.backend == "congestion_aware":
+        from astrac.simulators.blocks import BLOCKS
+
+        block = spec.topology.dimensions[0]
+        if (fault := BLOCKS[block.kind].congested_fault(block.size)) is not None:
+            beside = "/system/backend", "asked for here"
+            hint = f"`fully_connected {block.name} {{ ... }}` is one link between the two"
+            yield Finding("AS544", "/topology/dimensions/0/size", fault, hint, beside=beside)
 
 
 def _crowds(word: str, block: str) -> bool:
@@ -108,24 +116,27 @@ def _advice(spec: Spec, at: At) -> Iterator[Finding]:
         yield Finding("AS802", "/system/active_chunks", message, hint)
     for index, dimension in enumerate(dimensions):
         word = dimension.algorithm or system.algorithm
-        if _crowds(word, dimension.kind):
-            message = (
-                f"`{word}` on a {dimension.kind}: all {dimension.size - 1} messages get the full bandwidth at once"
-            )
+        window = dimension.window or dimension.size - 1
+        if system.backend == "congestion_unaware" and window > 1 and _crowds(word, dimension.kind):
+            message = f"`{word}` on a {dimension.kind}: {window} messages get the full bandwidth at once"
             key = f"/topology/dimensions/{index}"
-            yield Finding("AS803", f"{key}/algorithm" if dimension.algorithm else key, message)
+            hint = "`window: 1` sends one at a time, which is about what the wire carries"
+            yield Finding("AS803", f"{key}/algorithm" if dimension.algorithm else key, message, hint)
         yield from _bits(dimension, f"/topology/dimensions/{index}/bandwidth", at)
 
 
 CARDS = (100, 200, 400, 800)
 """Gb/s that network cards have. A ring of 100 GB/s is a torus' link as well."""
 
+CARD_LATENCY = Fraction(1, 10**6)
+"""Seconds that a message through network cards takes at least; links inside a node of such figures are faster."""
+
 
 def _bits(dimension: Dimension, pointer: str, at: At) -> Iterator[Finding]:
     """Bytes where a network card has as many bits."""
     span = at(pointer)
     number = Fraction(dimension.bandwidth) / 10**9
-    likely = number in CARDS and (number > CARDS[0] or _switched(dimension.kind))
+    likely = number in CARDS and dimension.latency >= CARD_LATENCY and (number > CARDS[0] or _switched(dimension.kind))
     if likely and re.search(r"\bGB/s", span.source.text[span.start : span.end]):
         message = f"{number} GB/s is {8 * number} Gb/s"
         hint = f"a network card of {number} Gb/s is `{number} Gb/s`, which is {number / 8} GB/s"

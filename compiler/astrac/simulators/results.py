@@ -99,6 +99,7 @@ class SimulationResult:
         failure: why the simulator would crash, hang or half-finish, or that nobody knows; None when it would not.
         doubt: why the figures may differ from the simulator's; None when they cannot.
         steps: training steps, as far as the job says.
+        backend: of the simulator; None for its first.
     """
 
     axes: tuple[Axis, ...]
@@ -106,6 +107,7 @@ class SimulationResult:
     failure: Failure | None = None
     doubt: str | None = None
     steps: int = 1
+    backend: str | None = None
 
     @property
     def npus(self) -> int:

@@ -1,10 +1,16 @@
 #!/bin/sh
-# Runs this bundle on ASTRA-sim 2.x: ASTRA_SIM=path/to/its/binary ./run.sh
+# Runs this bundle on ASTRA-sim 2.x, congestion_unaware: ASTRA_SIM=path/to/its/binary ./run.sh
 # Succeeds exactly when all 8 ranks print "finished"; ASTRA-sim's own exit status says nothing about that.
 simulator=${ASTRA_SIM:?"name the ASTRA-sim 2.x binary"}
 case $simulator in
   /*) ;;
   */*) simulator=$PWD/$simulator ;;
+esac
+case ${simulator##*/} in
+  *Congestion_Aware*)
+    echo "run.sh: this bundle is for congestion_unaware, and $simulator is congestion_aware" >&2
+    exit 2
+    ;;
 esac
 cd "$(dirname "$0")" || exit 2
 

@@ -118,6 +118,7 @@ def describe(job: Job) -> dict[str, Any]:
     names = [axis.name for axis in job.axes]
     return {
         "name": job.name,
+        **({} if job.backend is None else {"backend": job.backend}),
         "axes": [{"name": axis.name, "stride": axis.stride, "size": axis.size} for axis in job.axes],
         "groups": [{"axes": group.axes, "only": group.only, "dimensions": group.dimensions} for group in groups],
         "classes": [
@@ -158,7 +159,7 @@ def recall(description: Mapping[str, Any], machine: Machine) -> Names | None:
         )
         for members in description["classes"]
     )
-    return Names(Job(description["name"], machine, axes, (), classes), groups)
+    return Names(Job(description["name"], machine, axes, (), classes, description.get("backend")), groups)
 
 
 def _optional(values: list[Any] | None) -> tuple[Any, ...] | None:

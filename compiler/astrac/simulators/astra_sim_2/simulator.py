@@ -6,6 +6,7 @@ traces for jinja2.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from astrac.simulators.rows import elsewhere
@@ -56,5 +57,11 @@ def judge(job: Job) -> tuple[Diagnostic, ...]:
 def simulate(job: Job, backend: str | None) -> SimulationResult:
     """What a run reports, with the times of every node of a rank of each class."""
     from astrac.simulators.astra_sim_2.simulate import BACKENDS  # noqa: PLC0415
+    from astrac.simulators.results import Failure, Outcome, SimulationResult  # noqa: PLC0415
 
-    return BACKENDS[backend or next(iter(BACKENDS))](job, trace=True)
+    meant = job.backend or backend or next(iter(BACKENDS))
+    if backend not in (None, meant):
+        reason = f"this bundle is for `{meant}`, not for `{backend}`: build it with `--set system.backend={backend}`"
+        return SimulationResult(job.axes, failure=Failure(Outcome.UNKNOWN, reason))
+    result = BACKENDS[meant](job, trace=True)
+    return replace(result, backend=None if meant == next(iter(BACKENDS)) else meant)

@@ -21,6 +21,7 @@ from astrac.simulators import texts
 from astrac.simulators.astra_sim_2 import chakra, groups, keys
 from astrac.simulators.astra_sim_2.read.decode import Decoder
 from astrac.simulators.astra_sim_2.read.documents import read_groups, read_machine, read_memory, read_network
+from astrac.simulators.astra_sim_2.simulate import BACKENDS
 from astrac.simulators.texts import json_tree, yaml_tree
 from astrac.source import Source
 
@@ -54,7 +55,15 @@ def write(job: Job, cycles: int | None) -> tuple[Artifact, ...]:
     path = f"{keys.WORKLOAD}/{trace_name(job)}.{{rank}}.et"
     of_ranks = tuple(_traces(job, numbering, path))
     _read_back(job, files, numbering, of_ranks)
-    script = texts.render(_FOLDER, "run.sh", npus=job.machine.npus, arguments=command(job), cycles=cycles)
+    script = texts.render(
+        _FOLDER,
+        "run.sh",
+        npus=job.machine.npus,
+        arguments=command(job),
+        cycles=cycles,
+        backend=job.backend,
+        others=[other for other in BACKENDS if job.backend not in (None, other)],
+    )
     return (
         *(text_artifact(name, text) for name, text in files.items()),
         *of_ranks,

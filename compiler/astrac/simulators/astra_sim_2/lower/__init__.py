@@ -46,7 +46,7 @@ def lower(plan: Plan, near: Callable[[str], Span]) -> Result[Job]:
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
     classes = tuple(RankClass(index, _boxes(program, plan)) for index, program in enumerate(plan.programs))
-    job = Job(plan.spec.model.name or "model", machine, plan.axes, programs, classes)
+    job = Job(plan.spec.model.name or "model", machine, plan.axes, programs, classes, plan.spec.system.backend)
     found = tuple(limits(plan.spec, job, near))
     return Result(job, found if has_errors(found) else (*found, *check_own(job, sized(near))))
 

@@ -80,10 +80,24 @@ def limits(spec: Spec, job: Job, at: At) -> Iterator[Diagnostic]:
         for op in job.programs[ranks.program].ops:
             if isinstance(op, Collective) and isinstance(op.group, AxisGroup):
                 cases.setdefault(_Case(op.kind, op.bytes, op.group), (op.name, rank))
-    unable = tuple(_unable(spec, cases, at))
+    unable = (*_partial(spec, job, cases, at), *_unable(spec, cases, at))
     yield from unable or _broken(spec, job, cases, at)
     yield from _crowded(job, at)
     yield from _flattened(spec, job, cases, at)
+
+
+def _partial(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator[Diagnostic]:
+    """AS543 for a collective of some of the NPUs where a `one_` algorithm makes it one of all."""
+    word = spec.system.algorithm
+    part = next((case for case in cases if job.size(case.group) != job.machine.npus), None)
+    if part is not None and by_word(word).whole:
+        axes = " x ".join(part.group.axes)
+        message = (
+            f"`{word}` runs every collective over all {job.machine.npus} NPUs, and `{cases[part][0]}` is one of "
+            f"{job.size(part.group)} ({axes})"
+        )
+        hints = (f"`algorithm: {by_word(word).row.words.language}` keeps to the dimensions of a collective",)
+        yield diagnostic("AS543", message, at("/system/algorithm"), hints=hints)
 
 
 def _unable(spec: Spec, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator[Diagnostic]:
