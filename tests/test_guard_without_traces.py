@@ -140,3 +140,14 @@ def test_the_machine_of_1_0_without_a_workload(tmp_path):
     words = INPUTS["system"]["ring1_lifo.txt"].replace("all-reduce-implementation: ring", f"{LIST}: ring_ring")
     (tmp_path / "system.txt").write_text(words)
     assert of(guarding.check(str(tmp_path)).diagnostics) == ["AS734"]
+
+
+@pytest.mark.parametrize(
+    ("names", "renamed"), [(["trace_rank0.et", "trace_rank1.et"], "trace.0.et"), (["0.job.et"], "job.0.et")]
+)
+def test_traces_by_names_that_nobody_looks_for(tmp_path, names, renamed):
+    guard_inputs.write(files([RING], {}, {"ranks": []}), tmp_path)
+    for name in names:
+        (tmp_path / name).write_bytes(guard_inputs.trace(ALL_REDUCE))
+    (found,) = (each for each in guarding.check(str(tmp_path)).diagnostics if each.code == "AS883")
+    assert found.hints == (f"rename `{names[0]}` to `{renamed}`",)

@@ -167,12 +167,19 @@ def _by_kind(entries: list[Entry]) -> dict[str, list[Path]]:
     return found
 
 
+def _of_ranks() -> set[str]:
+    """Kinds of which there is a file a rank; one by another name than `OF_RANK` is none that a simulator finds."""
+    return {word for word, row in kinds().items() if row.suffix}
+
+
 def _nearly(folder: Path, entries: list[Entry], found: Survey) -> list[FileSet]:
     """One set a simulator of whose kinds there are some, and none twice; files of ranks, which lack a text, are left.
 
     What is part of another simulator's set is none by itself.
     """
-    by_kind = _by_kind([entry for entry in entries if entry[1] not in found.prefixes])
+    del found
+    of_ranks = _of_ranks()
+    by_kind = _by_kind([entry for entry in entries if entry[0] not in of_ranks])
     sets: list[FileSet] = []
     for simulator in simulators():
         files = {kind: by_kind[kind] for kind in (*simulator.needs, *simulator.takes) if kind in by_kind}
@@ -188,7 +195,8 @@ def _nearly(folder: Path, entries: list[Entry], found: Survey) -> list[FileSet]:
 
 def _complete(folder: Path, entries: list[Entry], found: Survey, *, ours: bool = False) -> list[FileSet]:
     """One set a simulator that has all that it needs, and nothing twice."""
-    by_kind = _by_kind(entries)
+    of_ranks = _of_ranks()
+    by_kind = _by_kind([entry for entry in entries if entry[1] in found.prefixes or entry[0] not in of_ranks])
     sets = []
     for simulator in simulators():
         counts = {len(by_kind.get(kind, ())) for kind in simulator.needs}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
 from astrac.files import content
 from astrac.simulators.protocol import FileSet
-from astrac.simulators.table import SPEC, kinds, named, reader, recognise, simulators
+from astrac.simulators.table import SPEC, foreign, kinds, named, reader, recognise, simulators
 from astrac.source import Source
 from astrac.survey import Survey, survey
 
@@ -71,8 +72,10 @@ def check(
     if word is None and only_inputs:
         return Guarded(0, ())
     if word is None or word == SPEC:
-        hints = (f"`--kind` takes one of {', '.join(rows)}",)
-        message = "not one of ASTRA-sim's files, as far as its content tells"
+        message, *hints = foreign(data) or (
+            "not one of ASTRA-sim's files, as far as its content tells",
+            f"`--kind` takes one of {', '.join(rows)}",
+        )
         return Guarded(1, (diagnostic("AS781", message, place.whole(), hints=hints),))
     if len(data) > rows[word].limit:
         message = f"larger than {rows[word].title} can be: {rows[word].limit >> 10} KiB"
@@ -90,7 +93,7 @@ def check(
 def check_folder(folder: str, backend: str | None = None) -> Guarded:
     """Every file below a folder that a simulator reads: as a set where files run together, else one by one."""
     found = survey(Path(folder))
-    diagnostics = [*_together(found, backend), *_apart(folder, found)]
+    diagnostics = [*_together(found, backend), *_apart(folder, found), *_unnamed(found)]
     files = sum(len(one.files) for one in (*found.sets, *found.nearly))
     seen: set[object] = set()
     for kind, path in found.alone:
@@ -141,6 +144,22 @@ def _together(found: Survey, backend: str | None) -> Iterator[Diagnostic]:
             there = "several" if work in left else "no"
             what = f"there are {there} {kinds()[work].called}: the other files were checked together without any"
             yield diagnostic("AS870", what, Source(str(one.files[machine[0]])).whole())
+
+
+def _unnamed(found: Survey) -> Iterator[Diagnostic]:
+    """AS883 for files of ranks by names that a simulator does not look for."""
+    rows = kinds()
+    others: dict[tuple[str, Path], list[Path]] = {}
+    for kind, path in found.alone:
+        if kind in rows and rows[kind].suffix and path not in found.prefixes:
+            others.setdefault((kind, path.parent), []).append(path)
+    for (kind, _), paths in others.items():
+        suffix = rows[kind].suffix
+        stem = re.sub(r"[._-]?(?:rank|npu|gpu)?[._-]?\d+[._-]?", "", paths[0].name.removesuffix(suffix)) or "trace"
+        more = f" and {len(paths) - 1} others" if len(paths) > 1 else ""
+        message = f"nobody finds `{paths[0].name}`{more}: the simulator opens `PREFIX.RANK{suffix}`"
+        hint = f"rename `{paths[0].name}` to `{stem}.0{suffix}`"
+        yield diagnostic("AS883", message, Source(str(paths[0])).whole(), hints=(hint,))
 
 
 def _apart(folder: str, found: Survey) -> Iterator[Diagnostic]:

@@ -5,6 +5,8 @@ A file is known by what is in it: ASTRA-sim's files have no names of their own.
 
 from __future__ import annotations
 
+import re
+
 from astrac.simulators import check_spec
 from astrac.simulators.rows import Ability, FileKind, Simulator
 
@@ -130,6 +132,26 @@ def backends(*, simulated: bool = False) -> tuple[str, ...]:
     """Words for `--backend`: all, or those whose time is known."""
     able = simulators(Ability.SIMULATE) if simulated else SIMULATORS
     return tuple(word for simulator in able for word in simulator.backends)
+
+
+_FOREIGN = (
+    (
+        re.compile(rb'\s*[{].{0,4000}"traceEvents"\s*:', re.DOTALL),
+        "this is a Kineto (Chrome) trace, and ASTRA-sim reads Chakra's",
+        "`chakra_trace_link` joins it with the host's execution trace, and `chakra_converter` makes Chakra traces",
+    ),
+    (
+        re.compile(rb'\s*[{].{0,4000}"schema"\s*:\s*"[\d.]+-chakra', re.DOTALL),
+        "this is a PyTorch execution trace, and ASTRA-sim reads Chakra's",
+        "`chakra_trace_link` joins it with the Kineto trace, and `chakra_converter` makes Chakra traces",
+    ),
+)
+"""Files of other tools: how they begin, what they are, and which tool makes ours of them."""
+
+
+def foreign(data: bytes) -> tuple[str, str] | None:
+    """What a file of another tool is, and what to do with it; None when it is none that is known."""
+    return next(((what, how) for pattern, what, how in _FOREIGN if pattern.match(data)), None)
 
 
 def recognise(name: str, data: bytes) -> str | None:

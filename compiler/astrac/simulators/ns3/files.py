@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from astrac import conform, resources
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic, has_errors, quoted
+from astrac.simulators.ns3.kinds import OLD_KEY
 from astrac.simulators.texts import Words, json_tree
 from astrac.suggest import did_you_mean
 
@@ -37,6 +38,10 @@ def read_logical(source: Source) -> Result[tuple[int, ...]]:
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
     found = []
+    if isinstance(tree.value, dict) and OLD_KEY in tree.value and "logical-dims" not in tree.value:
+        message = f"`{OLD_KEY}` is of an old branch: ASTRA-sim reads `logical-dims`"
+        found.append(diagnostic("AS782", message, tree.key(f"/{OLD_KEY}"), hints=("did you mean `logical-dims`?",)))
+        return Result(None, tuple(found))
     for mistake in conform.violations(tree.value, "ns3-logical"):
         place, message = tree.at(mistake.pointer), mistake.message.removesuffix(" against pattern")
         written = tree.values[mistake.pointer].text

@@ -7,6 +7,9 @@ import re
 from astrac.simulators.rows import FileKind
 from astrac.simulators.texts import has
 
+OLD_KEY = "physical-dims"
+"""What a branch of ASTRA-sim once wrote for `logical-dims`."""
+
 _SETTING = re.compile(
     r"^[ \t]*(?:TOPOLOGY_FILE|PACKET_PAYLOAD_SIZE|CC_MODE|KMAX_MAP|SIMULATOR_STOP_TIME)\s", re.MULTILINE
 )
@@ -23,7 +26,7 @@ def _is_config(text: str, _name: str) -> bool:
 
 
 KINDS: dict[str, FileKind] = {
-    "ns3-logical": FileKind("the logical topology of the ns-3 backend", has("logical-dims")),
+    "ns3-logical": FileKind("the logical topology of the ns-3 backend", has("logical-dims", OLD_KEY)),
     "ns3-topology": FileKind("the physical topology of the ns-3 backend", _is_topology, 4 << 20),
     "ns3-config": FileKind("the configuration of the ns-3 backend", _is_config),
 }

@@ -98,13 +98,20 @@ def _hinted(found: Diagnostic, tree: Tree) -> Diagnostic:
     words = tree.value.get("topology") if isinstance(tree.value, dict) else None
     for at, word in enumerate(words if isinstance(words, list) else ()):
         if isinstance(word, str) and found.labels[0].span == tree.at(f"/topology/{at}"):
-            return replace(found, hints=_nearest(word))
+            return replace(found, hints=_nearest(word, tree.value.get("npus_count")))
     return found
 
 
-def _nearest(word: str) -> tuple[str, ...]:
-    """What to write in place of a word that is no building block."""
+def _nearest(word: str, sizes: object) -> tuple[str, ...]:
+    """What to write in place of a word that is no building block; of a torus of some NPUs, rings of their root."""
     plain = re.sub(r"[^a-z]", "", word.lower())
+    count = re.search(r"torus\D*(\d)|(\d)\D*torus", word.lower())
+    if count is not None and isinstance(sizes, list) and len(sizes) == 1 and type(sizes[0]) is int:
+        rings = int(count[1] or count[2])
+        side = max(2, round(max(sizes[0], 1) ** (1 / max(rings, 1))))
+        if rings and side**rings == sizes[0]:
+            lists = (", ".join([word] * rings) for word in ("Ring", str(side)))
+            return ("a torus is a ring a dimension: `topology: [ {} ]`, `npus_count: [ {} ]`".format(*lists),)
     for block in names_2():
         if block.lower() == plain:
             return (f"did you mean `{block}`?",)
