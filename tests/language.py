@@ -43,7 +43,8 @@ def documents(text: str | bytes, name: str = "spec.astra", **options):
     data = text.encode() if isinstance(text, str) else text
     result = variants(name, data, Options(**options))
     assert not result.diagnostics, [found.message for found in result.diagnostics]
-    return result.value
+    assert not any(found for _, found in result.value)
+    return tuple(document for document, _ in result.value)
 
 
 def tree(text: str | bytes, **options):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from astrac import resources
 from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
@@ -157,7 +157,11 @@ def _setting(text: str, chain: Chain) -> syntax.Attribute:
     raise chain.refused("AS232", "`--set` takes `path=value`", Source("--set", text).span(0, len(text)))
 
 
-def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = None) -> Result[tuple[Document, ...]]:
+Variant: TypeAlias = tuple["Document", tuple[Diagnostic, ...]]
+"""A document, and what is wrong with it that is not wrong with all others of the sweep."""
+
+
+def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = None) -> Result[tuple[Variant, ...]]:
     """The elaborated and validated documents of a spec: one for each point of its sweep that is wanted."""
     chain, inputs = Chain(), inputs or Inputs({})
     try:
@@ -166,8 +170,8 @@ def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = N
         settings = [_setting(text, chain) for text in options.settings]
         closed = chain.keep(resolve(file, inputs.load, options.profile, settings))
         chosen = [variant for variant in closed if options.point in (None, variant.name)]
-        documents = [chain.keep(validate(chain.keep(elaborate(variant)))) for variant in chosen]
-        if not documents:
+        made = [_variant(variant) for variant in chosen]
+        if not made:
             known = ", ".join(variant.name for variant in closed)
             hint = f"there are: {known}" if known else "the spec sweeps nothing"
             raise chain.refused(
@@ -175,7 +179,18 @@ def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = N
             )
     except Stop:
         return Result(None, tuple(chain.found))
-    return Result(tuple(document for document in documents if not document.excluded), tuple(chain.found))
+    wanted = [pair for pair in made if not pair[0].excluded]
+    everywhere = dict.fromkeys(wanted[0][1] if wanted else ())
+    for _, others in wanted[1:]:
+        everywhere = dict.fromkeys(filter(set(others).__contains__, everywhere))
+    apart = ((document, tuple(found for found in all_ if found not in everywhere)) for document, all_ in wanted)
+    return Result(tuple(apart), (*chain.found, *everywhere))
+
+
+def _variant(variant: syntax.Variant) -> Variant:
+    chain = Chain()
+    document = chain.keep(validate(chain.keep(elaborate(variant))))
+    return document, tuple(chain.found)
 
 
 DEFAULTS = Options()
@@ -187,8 +202,8 @@ def check(
     """A spec or a library of blocks, checked as far as it can be without reading a model; writes nothing."""
     documents, found = variants(name, data, options, inputs)
     if documents is None or has_errors(found):
-        return Result(None, found)
-    return Result(tuple(map(_checked, documents)), found)
+        return Result(None, (*found, *(each for _, apart in documents or () for each in apart)))
+    return Result(tuple(_checked(document, apart) for document, apart in documents), found)
 
 
 def shallow(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Diagnostic, ...]:
@@ -209,11 +224,11 @@ def profiles(name: str, data: bytes) -> tuple[str, ...]:
     return () if file is None else tuple(item.name.text for item in file.items if isinstance(item, syntax.Profile))
 
 
-def _checked(document: Document) -> Checked:
-    if not document.is_spec:
-        return Checked(document, None, ())
+def _checked(document: Document, found: tuple[Diagnostic, ...]) -> Checked:
+    if not document.is_spec or has_errors(found):
+        return Checked(document, None, found)
     spec = construct(document)
-    return Checked(document, spec, (*rules(spec, document.near, SPEC_RULES), *assess(document)))
+    return Checked(document, spec, (*found, *rules(spec, document.near, SPEC_RULES), *assess(document)))
 
 
 # -- formatting
