@@ -11,6 +11,11 @@ from onnx_models import ints, node, value, weight
 
 HERE = Path(__file__).parent / "cases" / "onnx"
 
+
+def read(name, **options):
+    return read_model("m", HERE / f"{name}.onnx", **options)
+
+
 RIGHT = {
     "mask_b2_anon": (128, 8192),  # a causal mask, folded for a batch of two
     "where_scalar_mask": (64, 6144),  # Where(constant, 0, -1e9): the two numbers fill a mask
@@ -119,3 +124,50 @@ def test_group_norm_over_one_dimension_without_another_shift():
     tensors = [weight("w", 16, 3, 1), ints("groups", 0, 4, -1), ints("back", 2, 16, 8)]
     tensors += [weight("ones", 4), weight("zeros", 4), weight("gamma", 16, 1)]
     assert read_model("m", onnx_models.model([value("x", 2, 3, 8)], nodes, tensors)).value.params == 48 + 16
+
+
+def flops(model):
+    """Forward and backward, as PyTorch's counter has them."""
+    return 2 * sum(row.macs + row.input_gradient_macs + row.weight_gradient_macs for row in model.layers)
+
+
+def test_gradients_go_through_time_where_the_input_is_data():
+    # 2 x 10 steps x 4 samples: gates 96 x (24 + 32), head 5 x 32; nine steps hand a gradient of 96 x 32 on
+    forward, head, through = 2 * 40 * (96 * 56 + 5 * 32), 2 * 40 * 5 * 32, 2 * 9 * 4 * 96 * 32
+    assert flops(read("gru_first").value) == forward + forward + head + through == 1_119_744
+
+
+def test_gradients_of_a_second_recurrent_layer():
+    tensors = [weight("w1", 1, 128, 24), weight("w2", 1, 128, 32), weight("r1", 1, 128, 32), weight("r2", 1, 128, 32)]
+    nodes = [
+        node("LSTM", ["x", "w1", "r1"], ["a"], hidden_size=32),
+        node("Squeeze", ["a", "one"], ["b"]),
+        node("LSTM", ["b", "w2", "r2"], ["y"], hidden_size=32),
+    ]
+    made = onnx_models.model([value("x", 10, 4, 24)], nodes, [*tensors, ints("one", 1)])
+    first, second = read_model("m", made).value.layers
+    assert first.weight_gradient_macs == 40 * 128 * 56 + 36 * 128 * 32
+    assert second.weight_gradient_macs == 40 * 128 * 64
+    assert second.input_gradient_macs == 40 * 128 * 32 + 36 * 128 * 32
+
+
+@pytest.mark.parametrize("op, gates, inside", [("LSTM", 4, 6), ("GRU", 3, 5), ("RNN", 1, 1)])
+@pytest.mark.parametrize("outputs", [["y"], ["", "y"]])
+def test_recurrent_nets_keep_their_insides(op, gates, inside, outputs):
+    tensors = [weight("w", 1, gates * 32, 24), weight("r", 1, gates * 32, 32)]
+    made = onnx_models.model([value("x", 10, 4, 24)], [node(op, ["x", "w", "r"], outputs, hidden_size=32)], tensors)
+    (row,) = read_model("m", made).value.layers
+    assert row.kept_elements == 40 * (24 + inside * 32)
+
+
+def test_what_an_lstm_of_a_file_keeps():
+    assert sum(4 * row.kept_elements for row in read("lstm").value.layers) >= 34_560
+
+
+def test_of_two_activations_only_what_learns_gets_a_gradient():
+    assert flops(read("one_sided_product").value) == 6144
+
+
+def test_a_quantised_recurrent_net_is_counted():
+    model = read("dynamic_quantize_lstm").value
+    assert (model.params, model.macs) == (48_836, 1_812_480)

@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BITS: dict[str, int] = {
     "float64": 64, "float32": 32, "tfloat32": 32, "float16": 16, "bfloat16": 16, "float8": 8,
@@ -115,6 +118,10 @@ class Layer:
         weight_reads: elements of the weight that forward touches, None for all of them (an embedding reads its rows).
         trainable: False when the weights are frozen or there are none.
         input_gradient: False when nothing trainable lies upstream (the first layer).
+        operands: the same for each operand of a product of two activations; () where both always need a gradient.
+        operand_gradients: of which of the two operands the gradient is needed.
+        through_time: of a recurrent net, the product whose input gradient takes the state's gradient from step to step:
+            weights need it even where the input needs none.
         inputs: indices of the layers whose outputs it reads; () for those fed by the model's inputs.
         role: for the strategies.
         block: the transformer block that it belongs to, for pipeline cuts and recomputation; None outside.
@@ -143,6 +150,9 @@ class Layer:
     trainable: bool = True
     input_gradient: bool = True
     inputs: tuple[int, ...] = ()
+    operands: tuple[tuple[int, ...], ...] = ()
+    operand_gradients: tuple[bool, bool] = (True, True)
+    through_time: Matmul | None = None
     role: Role = Role.OTHER
     block: int | None = None
     shared_with: str | None = None
@@ -168,15 +178,35 @@ class Layer:
 
     @property
     def weight_gradient_macs(self) -> int:
-        """As forward for a trainable layer, else none."""
-        return self.macs if self.weight is not None and self.trainable else 0
+        """As forward for a trainable layer, else none; through time, too, where no input gradient goes there."""
+        if self.weight is None or not self.trainable:
+            return 0
+        return self.macs + (0 if self.input_gradient else self.time_macs)
+
+    @property
+    def time_macs(self) -> int:
+        """Multiply-accumulates of the gradient from step to step."""
+        return 0 if self.through_time is None else prod(self.through_time)
 
     @property
     def input_gradient_macs(self) -> int:
-        """As forward when something upstream trains; twice that for a product of two activations."""
+        """As forward when something upstream trains, once for each operand of two activations that needs it.
+
+        The state before the first step needs none.
+        """
         if not self.input_gradient:
             return 0
-        return 2 * self.macs if self.activation_product else self.macs
+        if self.through_time is None:
+            return sum(self.operand_gradients) * self.macs if self.activation_product else self.macs
+        return self.time_macs + sum(batch * m * n * (k - self.through_time[3]) for batch, m, n, k in self.matmuls)
+
+    def upstream(self, learns: Sequence[bool]) -> tuple[bool, tuple[bool, bool]]:
+        """`input_gradient` and `operand_gradients`, by what each earlier layer or anything before it trains."""
+        both = True in [learns[source] for source in self.inputs]
+        if len(self.operands) != len(self.operand_gradients):
+            return both, (True, True)
+        left, right = (True in [learns[source] for source in operand] for operand in self.operands)
+        return both, (left, right)
 
     @property
     def is_linear(self) -> bool:

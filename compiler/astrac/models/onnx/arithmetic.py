@@ -161,7 +161,7 @@ def recurrent(site: Site) -> Values:
     shape, weights = site.shape(), site.shape(2)
     if shape is None or len(shape) != 3 or weights is None or len(weights) != 3:
         return (Value(None, site.dtype()),) * 3
-    directions, hidden = weights[0], weights[2]
+    directions, hidden = weights[0], None if None in weights else min(weights[1:])  # type: ignore[type-var]
     if site.number("layout"):
         batch, steps = shape[:2]
         result, last = (batch, steps, directions, hidden), (batch, directions, hidden)

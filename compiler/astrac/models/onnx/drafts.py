@@ -45,6 +45,7 @@ class LayerDraft:
     Attributes:
         node, site: the node, and the node among the facts.
         row: of its operator; a bare one for an operator that nobody knows.
+        operands: the same for each operand that is no constant.
         sources: drafts whose results it reads.
         reads: distinct activations it reads, by the name of their storage.
         weights, biases: the trained tensors behind its operands.
@@ -58,6 +59,7 @@ class LayerDraft:
     site: Site
     row: Operator
     sources: tuple[int, ...]
+    operands: tuple[tuple[int, ...], ...]
     reads: tuple[str, ...]
     weights: list[WeightOrigin] = field(default_factory=list)
     biases: list[WeightOrigin] = field(default_factory=list)
@@ -158,7 +160,9 @@ class _Drafter:
         if len(reads) > 1:
             reads = tuple(dict.fromkeys(reads))
         products = None if row.products is None else _products(site, row.products)
-        made = LayerDraft(node, site, row, self.joined(data), reads, products=products, flops=vector_flops(site, row))
+        operands = () if row.products is None else tuple([self.sources.get(name, ()) for name in data])
+        flops = vector_flops(site, row)
+        made = LayerDraft(node, site, row, self.joined(data), operands, reads, products=products, flops=flops)
         learned_before = True in [rows[source].learns for source in made.sources]
         if len(data) < len(node.inputs):
             self.operands(made, data, learned_before)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from astrac.models.onnx.facts import Rule, Site
-    from astrac.models.onnx.products import Products
+    from astrac.models.onnx.products import Products, Recurrence
 
 
 class OpKind(Enum):
@@ -62,6 +62,7 @@ class Operator:
         merges: the values come from all inputs; a view or copy takes them from the first alone.
         any_constant: a constant among the operands is a trained scale or shift (elementwise arithmetic).
         table: rows of the weight are selected, so only those are read.
+        recurrence: of a recurrent net, what backward needs from step to step.
         packed: numbers in the weight where its shape does not say (bits packed into bytes).
     """
 
@@ -76,6 +77,7 @@ class Operator:
     merges: bool = False
     any_constant: bool = False
     table: bool = False
+    recurrence: Callable[[Site], Recurrence | None] | None = None
     packed: Callable[[Site], int] | None = None
 
 
@@ -124,11 +126,15 @@ def _norm(flops: int, shape: Rule = arithmetic.normalise, biases: tuple[int, ...
     return Operator(shape, weights=(1,), biases=biases, flops=flops, keep=Keep.INPUTS)
 
 
-def _recurrent(gates: int) -> Operator:
-    """Weights of the inputs and of the state; biases, and for the LSTM peepholes."""
+def _recurrent(gates: int, inside: int) -> Operator:
+    """Weights of the inputs and of the state; biases, and for the LSTM peepholes.
+
+    `inside` counts what backward needs of a hidden number and step beside the state: gates, a cell or a product.
+    """
     return Operator(
         arithmetic.recurrent, weights=(1, 2), biases=(3, 7), auxiliary=(4, 5, 6),
         products=products.recurrent(gates), flops=6 * gates, keep=Keep.INPUTS,
+        recurrence=products.recurrence(gates, inside),
     )  # fmt: skip
 
 
@@ -184,9 +190,10 @@ OPERATORS: dict[str, Operator] = {
         layout.same, weights=(2, 4, 6), biases=(3, 5, 7), products=products.experts, flops=5, keep=Keep.INPUTS
     ),
     "Einsum": Operator(arithmetic.einsum, weights=(1, 0, 2, 3), products=products.einsum, keep=Keep.OPERANDS),
-    "RNN": _recurrent(1),
-    "GRU": _recurrent(3),
-    "LSTM": _recurrent(4),
+    "RNN": _recurrent(1, 0),
+    "GRU": _recurrent(3, 4),
+    "LSTM": _recurrent(4, 5),
+    "DynamicQuantizeLSTM": replace(_recurrent(4, 5), auxiliary=(4, 5, 6, 8, 9, 10, 11)),
     # Attention: of com.microsoft with the projection inside, else after it.
     "Attention": _attention(),
     "com.microsoft.Attention": _projected(auxiliary=(3, 5, 6)),

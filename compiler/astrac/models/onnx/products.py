@@ -113,8 +113,33 @@ def recurrent(gates: int) -> Callable[[Site], Products]:
         if shapes is None:
             return None
         data, weights, recurrence = shapes
-        directions, hidden = weights[0], recurrence[2]
-        return [Product(directions, data[0] * data[1], gates * hidden, weights[2] + hidden)]
+        hidden = min(recurrence[1:])
+        inputs = prod(weights[1:]) // (gates * hidden)
+        return [Product(weights[0], data[0] * data[1], gates * hidden, inputs + hidden)]
+
+    return rule
+
+
+class Recurrence(NamedTuple):
+    """What a recurrent net needs in backward beside its products: that of a state with the one before, and insides."""
+
+    through_time: Product
+    kept: int
+
+
+def recurrence(gates: int, inside: int) -> Callable[[Site], Recurrence | None]:
+    """All steps but the first hand a gradient on; of each `inside` numbers a hidden one are kept with the state."""
+
+    def rule(site: Site) -> Recurrence | None:
+        shapes = known(site.shape(), site.shape(2))
+        if shapes is None:
+            return None
+        data, weights = shapes
+        batch, steps = data[:2] if site.number("layout") else data[1::-1]
+        directions, hidden = weights[0], min(weights[1:])
+        count = inside + (not site.node.outputs[0])
+        through = Product(directions, max(steps - 1, 0) * batch, gates * hidden, hidden)
+        return Recurrence(through, count * directions * steps * batch * hidden)
 
     return rule
 

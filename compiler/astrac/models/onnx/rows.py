@@ -110,10 +110,11 @@ class _Table:
         repeats = 1 if times is None else times
         weight, owner, bias, others = self.owners.tensors(draft, index)
         trainable = bool(draft.weights or draft.biases) and not draft.frozen
-        gradient = True in [self.learns[source] for source in draft.sources]
-        self.learns.append(gradient or trainable)
         products = draft.products or ()
-        return Layer(
+        recurrence = None if draft.row.recurrence is None else draft.row.recurrence(draft.site)
+        inside = 0 if recurrence is None else recurrence.kept
+        time = None if recurrence is None else recurrence.through_time
+        made = Layer(
             self.names[index],
             node.op,
             weight,
@@ -124,16 +125,21 @@ class _Table:
             vector_flops=(draft.flops or 0) * repeats,
             input_elements=(read or 0) * repeats,
             output_elements=(written or 0) * repeats,
-            kept_elements=(_total(self.newly_kept(draft), facts) or 0) * repeats,
+            kept_elements=((_total(self.newly_kept(draft), facts) or 0) + inside) * repeats,
             weight_reads=(written or 0) * repeats if draft.row.table and draft.weights else None,
             trainable=trainable,
-            input_gradient=gradient,
             inputs=draft.sources,
+            operands=draft.operands if weight is None and macs else (),
+            through_time=None if time is None else time._replace(batch=time.batch * repeats),
             shared_with=None if owner == index else self.names[owner],
             data_type=facts.values[node.outputs[0]].dtype or "float32",
             state_elements=_state(draft, facts),
             runs=runs,
         )
+        gradient, operand_gradients = made.upstream(self.learns)
+        self.learns.append(gradient or trainable)
+        known = (made.input_gradient, made.operand_gradients) == (gradient, operand_gradients)
+        return made if known else replace(made, input_gradient=gradient, operand_gradients=operand_gradients)
 
     def newly_kept(self, draft: LayerDraft) -> Sequence[str]:
         """What backward needs of this row and no earlier row has kept already."""
@@ -189,6 +195,8 @@ def _results(draft: LayerDraft, facts: Facts) -> Sequence[str]:
 
 def _kept(draft: LayerDraft) -> Sequence[str]:
     keep = draft.row.keep
+    if draft.row.recurrence is not None:
+        return [*draft.reads, *filter(None, draft.node.outputs[:1])]
     if keep is Keep.OUTPUT:
         return draft.node.outputs[:1]
     bilinear = keep is Keep.OPERANDS and (draft.weights or len(draft.reads) > 1)

@@ -54,11 +54,20 @@ def products(layer: Layer, forward: tuple[Matmul, ...], phase: str) -> tuple[Mat
     right = tuple((batch, k, n, m) for batch, m, n, k in forward)
     if phase in ("forward", "recompute"):
         return forward
+    through = () if layer.through_time is None else (layer.through_time,)
+    if phase == "input_gradient" and layer.input_gradient and through:
+        return tuple((batch, m, k, n) for batch, m, n, k in (*_of_inputs(forward, through[0][3]), *through))
     if phase == "input_gradient" and layer.input_gradient:
-        return left + right if layer.activation_product else left
+        wanted = layer.operand_gradients if layer.activation_product else (True, False)
+        return (left if wanted[0] else ()) + (right if wanted[1] else ())
     if phase == "weight_gradient" and layer.weight_gradient_macs:
-        return right
+        return right + (() if layer.input_gradient else tuple((batch, m, k, n) for batch, m, n, k in through))
     return ()
+
+
+def _of_inputs(forward: tuple[Matmul, ...], hidden: int) -> tuple[Matmul, ...]:
+    """The part of a recurrent net's products that meets its inputs, not its state."""
+    return tuple((batch, m, n, k - hidden) for batch, m, n, k in forward)
 
 
 def whole_nanoseconds(seconds: Fraction) -> int:

@@ -79,9 +79,10 @@ def _with_input_gradients(layers: Sequence[Layer]) -> list[Layer]:
     learns: list[bool] = []
     found = []
     for layer in layers:
-        upstream = any(learns[source] for source in layer.inputs)
-        learns.append(upstream or layer.trainable)
-        found.append(layer if layer.input_gradient == upstream else replace(layer, input_gradient=upstream))
+        gradient, operands = upstream = layer.upstream(learns)
+        learns.append(gradient or layer.trainable)
+        known = (layer.input_gradient, layer.operand_gradients) == upstream
+        found.append(layer if known else replace(layer, input_gradient=gradient, operand_gradients=operands))
     return found
 
 

@@ -83,6 +83,11 @@ def phases(piece: Part) -> tuple[Phase, ...]:
     return tuple(reversed(found)) if piece.at(ExchangePoint.AFTER_INPUT_GRADIENT) else tuple(found)
 
 
+def _portion(macs: int, piece: Part) -> int:
+    """What a rank has of further products of a layer: as much as of its forward ones."""
+    return macs * piece.macs // piece.layer.macs if macs else 0
+
+
 def work(piece: Part, phase: Phase, setting: Setting) -> Work:
     """FLOPs, bytes and products of one part in one phase; recomputation costs what forward does.
 
@@ -100,7 +105,10 @@ def work(piece: Part, phase: Phase, setting: Setting) -> Work:
     )
     flops, size = 2 * piece.macs + piece.vector_flops, moved.forward
     if phase is Phase.INPUT_GRADIENT:
-        flops, size = flops + (2 * piece.macs if layer.activation_product else 0), moved.input_gradient
+        more = layer.input_gradient_macs - layer.macs
+        flops, size = flops + 2 * _portion(more, piece), moved.input_gradient
     elif phase is Phase.WEIGHT_GRADIENT:
-        flops, size = 2 * (piece.macs or piece.output_gradients), moved.weight_gradient
+        more = 0 if layer.input_gradient else layer.time_macs
+        flops = 2 * ((piece.macs + _portion(more, piece)) or piece.output_gradients)
+        size = moved.weight_gradient
     return Work(flops, size, products(layer, piece.matmuls, phase.value), layer.name, phase.value, piece.precision)
