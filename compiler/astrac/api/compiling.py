@@ -27,7 +27,6 @@ from astrac.training.lower import lower
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from astrac.api.estimating import Estimated
     from astrac.bundle import Bundle
     from astrac.estimate import Estimate
     from astrac.language.document import Document
@@ -107,10 +106,10 @@ def points(
     return tuple(found)
 
 
-def once(results: Iterable[Result[Any] | Estimated]) -> tuple[Diagnostic, ...]:
+def once(results: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
     """The findings of a sweep's points: what several have in common is told of the first, and of how many."""
     found: dict[tuple[object, ...], dict[Diagnostic, None]] = {}
-    for finding in chained.from_iterable(result.diagnostics for result in results):
+    for finding in chained.from_iterable(results):
         found.setdefault((finding.code, finding.message, finding.labels), {})[finding] = None
     return tuple(
         replace(first, hints=(*first.hints[:-1], f"{first.hints[-1]} and {len(alike)} more")) if alike else first
@@ -150,7 +149,7 @@ def examine(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Diagno
     other. That a whole step is too much to simulate (AS809), and what an estimate is asserted to be (AS590), is told by
     who simulates it.
     """
-    return once(result for _, result in points(name, data, options, _examined))
+    return once(result.diagnostics for _, result in points(name, data, options, _examined))
 
 
 def _examined(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> None:

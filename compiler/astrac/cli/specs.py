@@ -145,7 +145,7 @@ def build(options: argparse.Namespace) -> int:
     status = 0
     built: set[Path] = set()
     results = compiling.compile_data(shown(options.spec), read(options.spec), variant(options))
-    report(compiling.once(results))
+    report(compiling.once(result.diagnostics for result in results))
     for result in results:
         made = result.value
         if made is None or has_errors(result.diagnostics):
@@ -230,7 +230,7 @@ def estimate(options: argparse.Namespace) -> int:
             found += estimating.estimate_spec(shown(path), read(path), chosen)
     if options.simulator:
         found.append(estimating.estimate_arguments(options.simulator, options.backend))
-    report(compiling.once(found))
+    report(compiling.once(result.diagnostics for result in found))
     form = {"text": estimating.as_text, "json": estimating.as_json, "csv": estimating.as_csv}[options.format]
     sys.stdout.write(form(found))
     return int(any(entry.estimate is None or entry.estimate.fails is not None for entry in found))
