@@ -30,6 +30,20 @@ CASES = {
     "one_ring_deadlock": ("estimate", 1, ["AS543"], ["AS92"]),
     "aware_ring_of_two": ("check", 1, ["error[AS544] .*:5:32: .*fully_connected d0"], ["AS92"]),
     "aware_bundle_read_back": ("check", 0, [], ["AS803"]),
+    "moe_default": (
+        "check",
+        0,
+        ["warning[AS891] .*:3:14: .*74.91 ms by `ring`, 2.341 ms .*algorithms . all_to_all: direct ., window: 1"],
+        [],
+    ),
+    "ring_all_to_all": ("check", 0, ["warning[AS891] .*:3:14: .*150.2 ms"], []),
+    "shard_degree_1": ("check --set d=1", 0, ["warning[AS890] .*:6:62: .*shard: optimizer.*expert 8"], []),
+    "memory_in_bits": (
+        "check",
+        0,
+        ["warning[AS892] .*:3:22: .*80 GB", "warning[AS892] .*:3:40: .*16 TB/s", "warning[AS892] .*:5:66: .*300 ms"],
+        [],
+    ),
     "as806": ("check", 0, [], ["AS806"]),
     "times_missing": ("check", 1, ["error[AS655] .*:9:10: .*nope.csv"], []),
 }
@@ -146,3 +160,11 @@ def test_a_bundle_refuses_the_other_network(binary, tmp_path):
     done = subprocess.run([script], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == (2 if "Unaware" in binary else 0)
     assert ("for congestion_aware" in done.stderr) == ("Unaware" in binary)
+
+
+def test_the_advised_algorithm_gives_what_is_said():
+    spec = (SPECS / "moe_default.astra").read_text()
+    advised = spec.replace("latency: 300 ns", "latency: 300 ns, algorithms { all_to_all: direct }, window: 1")
+    (result,) = compile_data("moe.astra", advised.encode())
+    assert result.value.estimate.cycles == 2_341_120
+    assert not result.diagnostics

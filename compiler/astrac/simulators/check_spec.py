@@ -166,5 +166,35 @@ def may_wait(plan: Plan) -> bool:
     )
 
 
-RULES = (_algorithms, _backend, _advice)
+KNOWN: dict[str, tuple[str, Fraction, Fraction]] = {
+    "bandwidth": ("links have 10 Gb/s to 1.8 TB/s", Fraction(1_250_000_000), Fraction(1_800_000_000_000)),
+    "latency": ("links have 20 ns to 10 us", Fraction(20, 10**9), Fraction(1, 10**5)),
+}
+"""What links of machines have, in words and in bytes per second or seconds."""
+
+FAR = 100
+"""Times away from what is known: a slip of a unit, not another machine."""
+
+
+def _units(spec: Spec, at: At) -> Iterator[Finding]:
+    """AS892 for values that no machine comes near, and for a memory in bits."""
+    for index, dimension in enumerate(spec.topology.dimensions):
+        for key, (known, least, most) in KNOWN.items():
+            value, pointer = Fraction(getattr(dimension, key)), f"/topology/dimensions/{index}/{key}"
+            if value and not least / FAR <= value <= most * FAR:
+                text = at(pointer).source.text[at(pointer).start : at(pointer).end]
+                yield Finding(
+                    "AS892", pointer, f"{key} {text} is more than {FAR} times away from every machine: {known}"
+                )
+    for key in ("capacity", "bandwidth"):
+        span = at(f"/hardware/memory/{key}")
+        text = span.source.text[span.start : span.end]
+        if (bits := re.search(r"\b([kMGTP]i?)(b|bit)(/s|ps)?\b", text)) is not None:
+            right = f"{bits[1]}B{'/s' if bits[3] else ''}"
+            message = f"memory is given in bits: `{text}`"
+            hint = f"memory comes in bytes: `{text.replace(bits[0], right)}`"
+            yield Finding("AS892", f"/hardware/memory/{key}", message, hint)
+
+
+RULES = (_algorithms, _backend, _advice, _units)
 """One function a rule, run in this order."""

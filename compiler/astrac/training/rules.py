@@ -220,6 +220,13 @@ def _meaningless(spec: Spec) -> Iterator[Finding]:
         if axis.kind == "data" and axis.shard_on is not None and axis.shard == "none":
             hint = "write `shard: parameters` (or `gradients`, `optimizer`) beside it"
             yield Finding("AS528", f"{pointer}/shard_on", "`shard_on` without `shard`", hint)
+        if axis.kind == "data" and axis.shard != "none" and spec.model.collective is None:
+            degrees = place(spec).degrees
+            if degrees["data"] == 1 and degrees["expert"] * degrees["context"] > 1:
+                others = " x ".join(f"{kind} {degrees[kind]}" for kind in ("expert", "context") if degrees[kind] > 1)
+                message = f"`shard: {axis.shard}` divides nothing: the data axis has degree 1 (beside {others})"
+                hint = "with `degree: 2` or more the shards spread over the data axis and those beside it"
+                yield Finding("AS890", f"{pointer}/shard", message, hint)
     if spec.model.transformer is not None:
         for index, layer in enumerate(spec.model.layers):
             if layer.shard is not None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.diagnostics import Diagnostic, diagnostic
+from astrac.figures import duration
 from astrac.job import AxisGroup, Collective, Kind, ListedGroup
-from astrac.simulators.algorithms import IN_GROUPS, by_word, by_word_2
+from astrac.simulators.algorithms import IN_GROUPS, Named, by_word, by_word_2
+from astrac.simulators.algorithms.direct import DIRECT
 from astrac.simulators.algorithms.ring import RING
 from astrac.simulators.astra_sim_2.groups import by_dimensions
 from astrac.simulators.astra_sim_2.lower.machine import wanted
 from astrac.simulators.astra_sim_2.simulate import collective_time
+from astrac.simulators.blocks import BLOCKS
 from astrac.training.finding import written
 from astrac.training.plan import Communicate
 from astrac.training.strategies.placement import bounds
@@ -84,6 +88,8 @@ def limits(spec: Spec, job: Job, at: At) -> Iterator[Diagnostic]:
     yield from unable or _broken(spec, job, cases, at)
     yield from _crowded(job, at)
     yield from _flattened(spec, job, cases, at)
+    if not unable:
+        yield from _slow(spec, job, cases, at)
 
 
 def _partial(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator[Diagnostic]:
@@ -167,6 +173,51 @@ def _odd_algorithm(spec: Spec) -> str:
             if getattr(block, key) not in (None, RING.words.language):
                 return f"/topology/dimensions/{index}/{key}"
     return "/system/algorithm"
+
+
+SLOW_NS = 100_000
+"""A collective that takes less is not worth a word."""
+
+PLAYED = 4096
+"""Members of a dimension that are played to compare algorithms."""
+
+
+def _slow(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -> Iterator[Diagnostic]:
+    """AS891 for an algorithm that another one beats by half its time and more, about the largest collective of a kind.
+
+    Tried are `direct` where each peer has a link of its own, and one message at a time for an all-to-all elsewhere.
+    """
+    machine, told = job.machine, set[Kind]()
+    for (kind, size, group), (name, _) in sorted(cases.items(), key=lambda entry: -entry[0].bytes):
+        blocks, words = spec.topology.dimensions, machine.algorithms[kind]
+        alone = (True,) if len(blocks) == 1 and job.size(group) == machine.npus else ()
+        involved = group.dimensions or alone
+        if kind in told or not involved or len(words) < len(blocks) or max(block.size for block in blocks) > PLAYED:
+            continue
+        told.add(kind)
+        better, texts, changed = list(words), [], list[int]()
+        for index in (index for index, here in enumerate(involved) if here):
+            block, own = blocks[index], BLOCKS[blocks[index].kind].port_per_peer
+            named = by_word_2(words[index])
+            if (own or kind is Kind.ALL_TO_ALL) and named is not None and not named.whole and named.row is not DIRECT:
+                better[index] = Named(DIRECT, window=None if own else 1).astra_sim_2
+                key = f"algorithms {{ {kind.name.lower()}: direct }}"
+                texts.append(f"`{key}{'' if own else ', window: 1'}` in `{block.name}`")
+                changed.append(index)
+        if not changed:
+            continue
+        other = replace(machine, algorithms=machine.algorithms | {kind: tuple(better)})
+        now, then = (collective_time(each, kind, size, by_dimensions(involved)) for each in (machine, other))
+        if then.fails is None and now.cycles > max(SLOW_NS, 1.5 * then.cycles):
+            slow = " and ".join(
+                dict.fromkeys(f"`{wanted(blocks[at_], kind, spec.system.algorithm)}`" for at_ in changed)
+            )
+            message = (
+                f"`{name}` ({size:,} B) takes {duration(now.cycles)} by {slow}, {duration(then.cycles)} by `direct`"
+            )
+            pointer = f"/topology/dimensions/{changed[0]}"
+            places = f"{pointer}/algorithms/{kind.name.lower()}", f"{pointer}/algorithm", "/system/algorithm", pointer
+            yield diagnostic("AS891", message, written(at, *places), hints=(f"write {' and '.join(texts)}",))
 
 
 def _crowded(job: Job, at: At) -> Iterator[Diagnostic]:
