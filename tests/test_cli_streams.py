@@ -315,3 +315,83 @@ def test_what_cannot_be_written_is_told(run, tmp_path):
     assert (status, err) == (2, f"astrac encode: cannot write {tmp_path}: is a directory\n")
     assert run("encode", lines, "-o", tmp_path / "t.et") == (0, "", "")
     assert run("decode", tmp_path / "t.et")[1].splitlines()[0].startswith('{"version": "0.0.4"')
+
+
+def wrong(tmp_path, name="bad.astra"):
+    path = tmp_path / name
+    path.write_text("let = 1\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "gitlab", "sarif"])
+def test_nobody_reads_and_the_status_is_that_of_the_findings(tmp_path, form):
+    read, write = os.pipe()
+    os.close(read)
+    with astrac("check", "--format", form, wrong(tmp_path), stdout=write) as process:
+        os.close(write)
+        assert process.communicate()[1] == ""
+    assert process.returncode == 1
+
+
+def test_a_closed_output_and_one_without_letters(tmp_path):
+    bad = wrong(tmp_path, "\u00e9\u4e2d.astra")
+    for shell in ('exec "$@" >&-', 'exec "$@" >&- 2>&-', 'PYTHONIOENCODING=ascii exec "$@"', 'LC_ALL=C exec "$@" <&-'):
+        command = [sys.executable, "-m", "astrac", "check", bad]
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "compiler")}
+        done = subprocess.run(["sh", "-c", shell, "sh", *command], env=environment, capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (1, b"")
+    assert json.loads(subprocess.check_output(
+        ["sh", "-c", '"$@"; true', "sh", *command, "--format", "json"],
+        env=environment | {"PYTHONIOENCODING": "ascii"},
+    ))[0]["file"] == bad  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "gitlab", "sarif"])
+def test_names_of_files_do_not_steer_a_terminal(run, tmp_path, form):
+    bad = wrong(tmp_path, "a\x1b[31m\x07\u202e\nb.astra")
+    status, out, err = run("check", "--format", form, bad)
+    assert status == 1
+    assert not set("\x1b\x07\u202e") & set(out + err)
+    assert form != "github" or out.count("\n") == 1
+    for command in ("build", "estimate", "fmt", "layers"):
+        for path in (bad, f"{bad}\x1b\x07x"):
+            assert not set("\x1b\x07") & set("".join(run(command, path)[1:]))
+
+
+def test_what_is_no_file_is_refused_at_once(run, tmp_path):
+    os.mkfifo(fifo := tmp_path / "a.astra")
+    (tmp_path / "b.astra").write_text('use "a.astra"\n')
+    for command in ("check", "build", "estimate", "fmt"):
+        assert run(command, fifo)[::2] == (2, f"astrac {command}: cannot read {fifo}: is not a file\n")
+    assert run("check", tmp_path / "b.astra")[0] == 1
+
+
+@pytest.mark.parametrize("number", ["1_", "1__0", "1_e3", "1._0", "1.0_", "1_.0"])
+def test_a_number_has_single_underscores_inside(run, tmp_path, number):
+    (path := tmp_path / "a.astra").write_text(f"let a = {number}\n")
+    assert run("check", path)[0] == 1
+
+
+def test_a_text_of_1_0_is_mended_in_a_time_that_its_length_tells(run, tmp_path):
+    path = tmp_path / "system.txt"
+    path.write_text(f"scheduling-policy: LIFO\n{'x-' * 100_000}\nactive-chunks-per-dimension:1\n")
+    assert run("fix", path)[0] == 0
+    assert path.read_text().endswith("\nactive-chunks-per-dimension: 1\n")
+
+
+def test_a_value_that_nobody_reads_is_left_where_it_is(run, tmp_path):
+    path = tmp_path / "system.txt"
+    text = "scheduling-policy: LIFO\nall-reduce-implementation:\\ ring\n"
+    path.write_text(text)
+    run("fix", path, "--kind", "system-1")
+    assert path.read_text() == text
+
+
+@pytest.mark.usefixtures("bundles")
+def test_no_link_of_a_bundle_leads_elsewhere(run, tmp_path):
+    inside = tmp_path / "one" / "astra-sim-2" / "network.yml"
+    inside.rename(outside := tmp_path / "elsewhere.yml")
+    inside.symlink_to(outside)
+    status, out, _ = run("check", "--bundles", "one")
+    assert status == 1
+    assert "`astra-sim-2/network.yml` is not what the spec gives" in out

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from astrac.codes import CODES
+from astrac.diagnostics import printable
 from astrac.version import __version__
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _text(findings: Sequence[Diagnostic], paint: Paint = lambda word, _: word) -
 
 def _lines(finding: Diagnostic, paint: Paint) -> Iterator[str]:
     kind = finding.severity.value
-    yield paint(f"{kind}[{finding.code}]", kind) + paint(f": {finding.message}", "bold")
+    yield paint(f"{kind}[{finding.code}]", kind) + paint(f": {printable(finding.message)}", "bold")
     width = max((len(str(label.span.first.line)) for label in finding.labels), default=0)
     margin = " " * width
     for at, source in enumerate(dict.fromkeys(label.span.source for label in finding.labels)):
@@ -70,7 +71,7 @@ def _lines(finding: Diagnostic, paint: Paint) -> Iterator[str]:
             yield margin + paint(" |", "gutter")
             yield from _excerpt(own, finding.labels[0], width, kind, paint)
     for hint in finding.hints:
-        yield margin + paint(" = ", "gutter") + paint("help", "help") + f": {hint}"
+        yield margin + paint(" = ", "gutter") + paint("help", "help") + f": {printable(hint)}"
 
 
 def _excerpt(labels: list[Label], primary: Label, width: int, kind: str, paint: Paint) -> Iterator[str]:
@@ -96,7 +97,7 @@ def _excerpt(labels: list[Label], primary: Label, width: int, kind: str, paint: 
             blanks = len(lead) + sum(map(_width, cells[:start]))
             sign, style = ("^", kind) if label is primary else ("-", "gutter")
             signs = sign * max(1, sum(map(_width, cells[start:end])))
-            note = f" {label.text}" if label.text else ""
+            note = f" {printable(label.text)}" if label.text else ""
             yield " " * width + paint(" |", "gutter") + " " * (blanks + 1) + paint(signs + note, style)
 
 
@@ -176,7 +177,7 @@ def _message(finding: Diagnostic) -> str:
 def _escaped(text: str, more: str) -> str:
     for letter in "%\r\n" + more:
         text = text.replace(letter, f"%{ord(letter):02X}")
-    return text
+    return printable(text)
 
 
 def _gitlab(findings: Sequence[Diagnostic]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import stat
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -113,6 +115,8 @@ def read(path: str) -> bytes:
     """
     if path.startswith("std/"):
         return resources.resource("specs", *path.split("/")).read_bytes()
+    if not stat.S_ISREG(Path(path).stat().st_mode):
+        raise OSError(errno.EINVAL, "Is not a file")
     with Path(path).open("rb") as file:
         data = file.read(MAX_SPEC_BYTES + 1)
     if len(data) > MAX_SPEC_BYTES:

@@ -89,6 +89,8 @@ def _whose(given: dict[str, str]) -> Simulator:
     able = simulators(Ability.SIMULATE)
     for path in given.values():
         try:
+            if not Path(path).is_file():
+                continue
             with Path(path).open("rb") as file:
                 kind = recognise(path, file.read(LOOKED_AT))
         except (OSError, ValueError):

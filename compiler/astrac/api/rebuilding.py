@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
@@ -113,7 +114,7 @@ def _compared(folder: Path, command: str, manifest: dict[str, Any], compiled: Co
     wrong: dict[str, int] = {}
     digests: dict[tuple[int, int], str] = {}
     for line in entries(compiled.bundle):
-        other = [path for path in files_of(line) if _digest(folder / path, digests) != line["sha256"]]
+        other = [path for path in files_of(line) if _digest(folder, path, digests) != line["sha256"]]
         if other:
             wrong[other[0]] = len(other) - 1
     said, head = ({**each, "files": None, "compiler": None} for each in (manifest, compiled.bundle.head))
@@ -132,10 +133,12 @@ def _compared(folder: Path, command: str, manifest: dict[str, Any], compiled: Co
         yield diagnostic("AS787", f"and {len(wrong) - MAX_FINDINGS} other files differ", place)
 
 
-def _digest(path: Path, known: dict[tuple[int, int], str]) -> str | None:
-    """Of a file's bytes, hard links once; None when there is no such file."""
+def _digest(top: Path, name: str, known: dict[tuple[int, int], str]) -> str | None:
+    """Of a file's bytes, hard links once; None when there is no such file in the folder."""
+    path = top / name
     try:
-        status = path.stat()
+        if not path.resolve().is_relative_to(top.resolve()) or not stat.S_ISREG((status := path.stat()).st_mode):
+            return None
         identity = (status.st_dev, status.st_ino)
         if identity not in known:
             with path.open("rb") as file:

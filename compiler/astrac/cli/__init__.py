@@ -6,11 +6,10 @@ Exit status: 0 clean (also with warnings), 1 errors in the input, 2 wrong use of
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import TYPE_CHECKING
 
-from astrac.cli import specs, tools
+from astrac.cli import specs, streams, tools
 from astrac.cli.shared import Command, Usage
 from astrac.version import __version__
 
@@ -38,6 +37,11 @@ COMMANDS: dict[str, Command] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
+    with streams.safe():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     ours, simulators = _split(sys.argv[1:] if arguments is None else arguments)
     first = next((word for word in ours if not word.startswith("-")), None)
     if first is not None and first not in COMMANDS:
@@ -57,13 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Usage as error:
         print(f"astrac {options.command}: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
-        # Whoever read our output has seen enough (`astrac ... | head`).
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         # A full disk, at `> FILE`: what is still buffered must not fail once more on the way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.drop(sys.stdout)
         where = "" if error.filename is None else f"{error.filename}: "
         print(f"astrac {options.command}: {where}{(error.strerror or str(error)).lower()}", file=sys.stderr)
         return 2

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac.api import checking
+from astrac.cli.streams import steering
 from astrac.codes import Severity
 from astrac.diagnostics import has_errors
 from astrac.render import render
@@ -120,7 +121,11 @@ def report(findings: Sequence[Diagnostic], form: str = "text", *, errors_to: str
     colour = form == "text" and stream.isatty() and not os.environ.get("NO_COLOR")
     shown = render(findings, form, colour=colour)
     # What follows on a terminal (another report, a summary) stands apart.
-    stream.write(f"{shown}\n" if shown and form == "text" and errors_to == "stderr" else shown)
+    shown += "\n" * (bool(shown) and form == "text" and errors_to == "stderr")
+    if colour:
+        steering(stream, shown)
+    else:
+        stream.write(shown)
 
 
 def told(findings: Sequence[Diagnostic], form: str, what: str, clean: str = "clean") -> int:

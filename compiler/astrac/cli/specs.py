@@ -27,6 +27,7 @@ from astrac.cli.shared import (
     told,
     variant,
 )
+from astrac.cli.streams import document, steering
 from astrac.diagnostics import has_errors
 from astrac.render import FORMATS
 from astrac.simulators.table import backends, named, targets
@@ -181,7 +182,8 @@ def _progress(total: int) -> Callable[[int], None] | None:
         filled = min(BAR, done * BAR // total)
         if filled > before:
             end = "\n" if filled == BAR else ""
-            print(f"\rwriting     [{'#' * filled}{'.' * (BAR - filled)}]", end=end, file=sys.stderr, flush=True)
+            steering(sys.stderr, f"\rwriting     [{'#' * filled}{'.' * (BAR - filled)}]{end}")
+            sys.stderr.flush()
 
     return show
 
@@ -264,9 +266,9 @@ def _format(path: str, options: argparse.Namespace) -> int:
     if result.value is None:
         return 1
     if options.diff:
-        sys.stdout.write(checking.difference(shown(path), data, result.value))
+        document(checking.difference(shown(path), data, result.value))
     elif path == STANDARD_INPUT and not options.check:
-        sys.stdout.write(result.value)
+        document(result.value)
     changes = data != result.value.encode()
     if changes and options.check:
         print(f"{shown(path)} would change")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.cli.shared import KIND, Usage, argument, command, flag, output_format, read, report, shown, writing
+from astrac.cli.streams import document
 from astrac.codes import CODES
 from astrac.suggest import nearest
 
@@ -32,7 +33,7 @@ def fix(options: Namespace) -> int:
         if mended is None:
             status = 1
         elif mended.before != mended.after:
-            sys.stdout.write(mended.difference)
+            document(mended.difference)
             if options.diff:
                 status = 1
             else:
@@ -108,7 +109,7 @@ def import_(options: Namespace) -> int:
     if result.value is None:
         return 1
     if options.output is None:
-        sys.stdout.write(result.value)
+        document(result.value)
     else:
         with writing(options.output), Path(options.output).open("x", encoding="utf-8", newline="\n") as file:
             file.write(result.value)

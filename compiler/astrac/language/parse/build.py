@@ -11,7 +11,7 @@ from astrac.language import syntax
 if TYPE_CHECKING:
     from astrac.source import Span
 
-_NUMBER = re.compile(r"([0-9][0-9_]*(?:\.[0-9_]+)?(?:[eE][+-]?[0-9]+)?)([ \t]*)(.*)")
+_NUMBER = re.compile(r"([0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]+)?)([ \t]*)(.*)")
 _ESCAPE = re.compile(r"\\(.)")
 
 

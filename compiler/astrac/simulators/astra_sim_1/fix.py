@@ -29,7 +29,7 @@ def fix(kind: str, source: Source, _beside: Callable[[], Mapping[str, Sequence[P
     return _system(source) if kind == "system-1" else _workload(source)
 
 
-_PAIR = re.compile(r"([A-Za-z][\w-]*)([ \t]*:[ \t]*)([^\s:]+)")
+_PAIR = re.compile(r"(?<![\w-])([A-Za-z][\w-]*+)([ \t]*:[ \t]*)([^\s:]+)")
 _COLUMN = re.compile(r"\S+")
 
 
@@ -40,7 +40,8 @@ def _system(source: Source) -> Iterator[Edit]:
         if key is None:
             continue
         value = _setting(key, match[3])
-        if (key, value) != (match[1], match[3]) or not re.fullmatch(r":[ \t]+", match[2]):
+        changed = (key, value) != (match[1], match[3]) or not re.fullmatch(r":[ \t]+", match[2])
+        if changed and SETTINGS[key].value(value) is not None:
             yield Edit(match.start(), match.end(), f"{key}: {value}")
 
 
