@@ -171,3 +171,38 @@ def test_of_two_activations_only_what_learns_gets_a_gradient():
 def test_a_quantised_recurrent_net_is_counted():
     model = read("dynamic_quantize_lstm").value
     assert (model.params, model.macs) == (48_836, 1_812_480)
+
+
+def test_samples_of_a_recurrent_net_lie_behind_its_steps():
+    model = read("lstm", batch=8).value
+    assert (read("lstm").value.batch, model.batch, model.macs) == (4, 8, 10 * 8 * 128 * 56)
+
+
+def test_an_input_that_is_turned_first_begins_with_its_samples():
+    nodes = [node("Transpose", ["x"], ["t"], perm=[1, 0, 2]), node("LSTM", ["t", "w", "r"], ["y"], hidden_size=32)]
+    made = onnx_models.model([value("x", 4, 10, 24)], nodes, [weight("w", 1, 128, 24), weight("r", 1, 128, 32)])
+    assert read_model("m", made, batch=8).value.macs == 10 * 8 * 128 * 56
+
+
+def test_a_shape_against_a_fixed_one_is_an_error_with_both():
+    nodes, tensors = [node("Conv", ["x", "w"], ["y"])], [weight("w", 4, 3, 1, 1)]
+    made = onnx_models.model([value("x", 1, 3, 224, 224)], nodes, tensors)
+    (found,) = read_model("m", made, inputs={"x": ("batch", 3, 160, 160)}, batch=2).diagnostics
+    assert found.code == "AS670"
+    assert "axis 2 is 224 in the model, 160 here" in found.message
+    assert read_model("m", made, inputs={"x": ("batch", 3, 224, 224)}, batch=2).value.batch == 2
+
+
+def test_a_batch_inside_the_graph_is_named():
+    shapes = {"in0": ("batch", 13), "in1": (3, "batch", 4)}
+    (found,) = read("dlrm_batch_baked", inputs=shapes, batch=16).diagnostics
+    assert found.code == "AS610"
+    assert "a fixed batch of 8" in found.message
+
+
+def test_tensors_that_no_node_reads_are_told():
+    nodes, tensors = [node("MatMul", ["x", "w"], ["y"])], [weight("w", 8, 8), weight("old", 20, 20)]
+    result = read_model("m", onnx_models.model([value("x", 2, 8)], nodes, tensors))
+    assert [(found.code, found.is_error) for found in result.diagnostics] == [("AS838", False)]
+    assert "`old` (400 values)" in result.diagnostics[0].message
+    assert result.value.params == 64

@@ -206,10 +206,16 @@ def totals(
     }
 
 
+def _summed(layer: Layer, *, weights_only: bool) -> tuple[Cell, ...]:
+    """The row for people: its bytes are those of its parameters, so that both columns sum to the totals."""
+    *first, stored, macs = cells(layer, weights_only=weights_only)
+    return (*first, stored if weights_only else sum(tensor.bytes for tensor in layer.owned), macs)
+
+
 def _text(model: Model, shown: Sequence[Layer], widths: ElementBytes | None, *, weights_only: bool) -> str:
     head = ("layer", "operator", "weight", "parameters", "type", "bytes", "MACs")
     body = [
-        tuple(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells(layer, weights_only=weights_only))
+        tuple(f"{cell:,}" if isinstance(cell, int) else cell for cell in _summed(layer, weights_only=weights_only))
         for layer in shown
     ]
     return (

@@ -80,6 +80,13 @@ class _Binder:
         self.weights = weight_inputs(flat)
         self.data = {item.name: item for item in flat.inputs if item.name not in self.weights}
         self.numbers: dict[str, int] = {}
+        self.axes = batch_axes(flat)
+        """Inputs whose samples lie along another axis than the first."""
+
+    def axis(self, name: str, shape: tuple[object, ...]) -> int:
+        """The axis of an input's samples."""
+        found = self.axes.get(name, 0)
+        return found if found < len(shape) else 0
 
     def run(self, inputs: Mapping[str, tuple[int | str, ...]], batch: int | None) -> Bound:
         shapes = {name: item.shape for name, item in self.data.items()}
@@ -93,12 +100,13 @@ class _Binder:
         return Bound(facts, batch or self.leading(bound), self.weights, openings)
 
     def with_old_batch(self, bound: Mapping[str, Value]) -> dict[str, Value] | None:
-        """The inputs with the leading extents that the file fixes; None where they are as they were."""
+        """The inputs with the extents that the file fixes; None where they are as they were."""
         found = dict(bound)
         for name, item in self.data.items():
             shape, (extents, dtype, _) = item.shape, bound[name]
-            if shape and extents and isinstance(shape[0], int) and shape[0] != extents[0]:
-                found[name] = Value((shape[0], *extents[1:]), dtype)
+            if shape and extents:
+                old = (dim if isinstance(dim, int) else new for dim, new in zip(shape, extents, strict=True))
+                found[name] = Value(tuple(old), dtype)
         return None if found == dict(bound) else found
 
     def error(self, code: str, message: str, *hints: str) -> Diagnosed:
@@ -119,7 +127,21 @@ class _Binder:
             if rank is not None and len(rank) != len(shape):
                 message = f"input `{name}` of `{self.name}` has {len(rank)} axes ({_dims(rank)}), not {len(shape)}"
                 raise self.error("AS609", message)
+            for axis, (fixed, given) in enumerate(zip(rank or (), shape, strict=False)):
+                samples = given == "batch" or axis == self.axes.get(name, 0)
+                if not samples and isinstance(fixed, int) and fixed != self.extent(given):
+                    message = (
+                        f"input `{name}` of `{self.name}` is fixed at {_dims(rank)}: "
+                        f"axis {axis} is {fixed} in the model, {self.extent(given)} here"
+                    )
+                    hint = f"write {fixed}, or export the model with a symbolic extent there"
+                    raise self.error("AS670", message, hint)
             shapes[name] = shape
+
+    def extent(self, dim: int | str) -> int | str:
+        """What a given extent stands for: a symbol that is bound is its value."""
+        value = evaluate(dim, self.symbols) if isinstance(dim, str) else dim
+        return dim if value is None else value
 
     def check_symbols(self, shapes: Mapping[str, tuple[Dim, ...] | None]) -> None:
         """Every bound name is a symbol of some input, or a scalar integer input."""
@@ -149,7 +171,7 @@ class _Binder:
         """Put the batch where it belongs: into its symbol, an unnamed leading axis, or a fixed one that all share."""
         if batch < 1:
             raise self.error("AS608", f"the batch is {batch}; it must be at least 1")
-        leading = {name: shape[0] for name, shape in shapes.items() if shape}
+        leading = {name: shape[self.axis(name, shape)] for name, shape in shapes.items() if shape}
         symbols = self.batch_symbols(shapes)
         for symbol in symbols:
             if self.symbols.setdefault(symbol, batch) != batch:
@@ -158,14 +180,21 @@ class _Binder:
         fixed = {dim for dim in leading.values() if isinstance(dim, int)}
         if not symbols and fixed == set(leading.values()) and not fixed <= {batch}:
             self.check_fixed(shapes, batch, fixed, given)
-            shapes.update((name, (batch, *(shapes[name] or ())[1:])) for name in leading if name not in given)
-        shapes.update((name, (batch, *(shapes[name] or ())[1:])) for name, dim in leading.items() if dim is None)
+            shapes.update((name, self.resized(name, shapes, batch)) for name in leading if name not in given)
+        shapes.update((name, self.resized(name, shapes, batch)) for name, dim in leading.items() if dim is None)
+
+    def resized(self, name: str, shapes: Mapping[str, tuple[Dim, ...] | None], batch: int) -> tuple[Dim, ...]:
+        """The shape of an input with the batch where its samples lie."""
+        shape = shapes[name] or ()
+        axis = self.axis(name, shape)
+        return (*shape[:axis], batch, *shape[axis + 1 :])
 
     def batch_symbols(self, shapes: Mapping[str, tuple[Dim, ...] | None]) -> set[str]:
         """Symbols that mean the batch: by their name, or because all that is symbolic begins with it."""
         symbols = {dim for shape in shapes.values() for dim in shape or () if isinstance(dim, str)}
         words = {symbol for symbol in symbols if symbol.casefold() in BATCH_WORDS}
-        first = {shape[0] for shape in shapes.values() if shape and isinstance(shape[0], str)} - self.symbols.keys()
+        leading = {shape[self.axis(name, shape)] for name, shape in shapes.items() if shape}
+        first = {dim for dim in leading if isinstance(dim, str)} - self.symbols.keys()
         return words or (first if len(first) == 1 else set())
 
     def check_fixed(
@@ -200,13 +229,19 @@ class _Binder:
         except BadNode as bad:
             if before is None:
                 raise
-            raise self.pinned(self.pins(bad.facts, before) or bad.node, before, str(bad)) from None
+            raise self.pinned(self.pins(bad.facts, before) or bad.node, before, bound, str(bad)) from None
         if before is not None and (pin := self.pins(facts, before)) is not None:
-            raise self.pinned(pin, before, "its target is fixed")
+            raise self.pinned(pin, before, bound, "its target is fixed")
         return facts
 
-    def pinned(self, node: Node, before: Mapping[str, Value], why: str) -> Diagnosed:
-        old = self.leading(before)
+    def pinned(self, node: Node, before: Mapping[str, Value], bound: Mapping[str, Value], why: str) -> Diagnosed:
+        changed = [
+            was
+            for name in self.data
+            for was, now in zip(before[name].shape or (), bound[name].shape or (), strict=True)
+            if was != now
+        ]
+        old = changed[0] if changed else self.leading(before)
         message = f"`{self.name}` has a fixed batch of {old}: {_label(node)} holds on to it ({why})"
         return self.error("AS610", message, f"use a micro-batch of {old}, or export the model with a symbolic batch")
 
@@ -231,9 +266,41 @@ class _Binder:
 
     def leading(self, bound: Mapping[str, Value]) -> int:
         """The extent that all data inputs begin with, else 1."""
-        found = {value.shape[0] for name, value in bound.items() if name in self.data and value.shape}
+        shapes = {name: value.shape for name, value in bound.items() if name in self.data and value.shape}
+        found = {shape[self.axis(name, shape)] for name, shape in shapes.items() if shape}
         only = found.pop() if len(found) == 1 else None
         return only or 1
+
+
+_SAME_AXES = frozenset(
+    {"Identity", "Cast", "Relu", "Dropout", "Add", "Sub", "Mul", "Div", "MatMul", "LayerNormalization"}
+)
+
+
+def batch_axes(flat: Flat) -> dict[str, int]:
+    """Inputs that reach a recurrent operator with their steps first, so that their samples lie along axis 1."""
+    recurrent = [node for node in flat.nodes if node.op in ("LSTM", "GRU", "RNN") and not node.attributes.get("layout")]
+    if not recurrent:
+        return {}
+    makers = {name: node for node in flat.nodes for name in node.outputs}
+    inputs, found = {item.name for item in flat.inputs}, {}
+    for node in recurrent:
+        for name in node.inputs[:1] + node.inputs[5:7]:
+            source, axis = name, 1
+            while (maker := makers.get(source)) is not None and maker.inputs:
+                if maker.op == "Transpose" and isinstance(perm := maker.attributes.get("perm"), tuple):
+                    if not axis < len(perm) or not isinstance(perm[axis], int):
+                        break
+                    axis = perm[axis]  # type: ignore[assignment]
+                elif maker.op == "Gather" and len(maker.inputs) > 1 and not maker.attributes.get("axis"):
+                    source = maker.inputs[1]
+                    continue
+                elif maker.op not in _SAME_AXES:
+                    break
+                source = next((item for item in maker.inputs if item not in flat.constants), "")
+            if source in inputs and axis:
+                found[source] = axis
+    return found
 
 
 def _moves(old: Site, new: Site) -> bool:

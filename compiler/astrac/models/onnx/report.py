@@ -111,6 +111,8 @@ def notes(
         labels = [f"`{layer.name}` ({layer.op})" for layer in counted]
         message = f"the extents of {_some(labels)} in `{name}` are unknown: their FLOPs and bytes are left out"
         found.append(diagnostic("AS616" if strict else "AS835", message, span))
+    if not flat.gradients:
+        found += _unused(name, flat, span)
     if flat.gradients:
         message = f"`{name}` is a training graph: {flat.gradients} gradient nodes are left out, forward implies them"
         found.append(diagnostic("AS836", message, span))
@@ -175,6 +177,16 @@ def _doubtful(drafts: Drafts, table: Rows, span: Span | None) -> Iterator[Diagno
     if labels:
         message = f"{_some(labels)} may hold learned positions or a fixed table; counted as parameters"
         yield diagnostic("AS832", message, span, hints=('for a fixed table: `layer "NAME" { freeze: true }`',))
+
+
+def _unused(name: str, flat: Flat, span: Span | None) -> Iterator[Diagnostic]:
+    """Stored tensors that no node reads: what an export left behind."""
+    read = {item for node in flat.nodes for item in node.inputs} | set(flat.outputs)
+    idle = [item for item in flat.constants.values() if item.name not in read and "float" in item.dtype]
+    labels = [f"`{item.name}` ({elements(item.shape):,} values)" for item in idle if (elements(item.shape) or 0) > 1]
+    if labels:
+        message = f"no node of `{name}` uses {_some(labels)}: not counted"
+        yield diagnostic("AS838", message, span)
 
 
 def _newer(name: str, file: ModelFile, source: str | Path | bytes, span: Span | None) -> Iterator[Diagnostic]:
