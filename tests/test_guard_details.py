@@ -312,7 +312,7 @@ SIMULATOR_STOP_TIME 40000000000000.00
 ALPHA_RESUME_INTERVAL 1
 RP_TIMER 900
 EWMA_GAIN 0.00390625
-ERROR_RATE_PER_LINK .5
+ERROR_RATE_PER_LINK 0.0
 RATE_DECREASE_INTERVAL 4
 U_TARGET 0.95
 PINT_LOG_BASE 1.05
@@ -337,8 +337,8 @@ PMAX_MAP 1 25000000000 0.20
 """
 """Every key that ns-3 knows, with a value that it takes."""
 
-FORMS = {"a rate, as `100Mb/s`": "100", "a whole number": "1.5", "a number": "x1"}
-"""What keys take, and what they do not; the earlier one is what the later ones take."""
+FORMS = {"a rate, as `100Mb/s`": "100Xb/s", "a whole number": "1.5", "a number": "x1"}
+"""What keys take, and what they do not."""
 
 
 def test_a_configuration_with_every_key():
@@ -355,12 +355,13 @@ def test_a_configuration_with_every_key():
 @pytest.mark.parametrize("line", [line for line in CONFIG.splitlines() if "_MAP" not in line])
 def test_a_value_that_is_none(line):
     key, value, *_ = line.split()
-    takes = next((form for form, wrong in FORMS.items() if messages_of(line, value, wrong)), None)
     if value == "x":
-        assert takes is None
-    else:
-        wrong = FORMS[takes]
-        assert messages_of(line, value, wrong) == [f"`{key}` takes {takes}, not `{wrong}`"]
+        assert not messages_of(line, value, "1.5")
+        return
+    whole = any("whole number" in message for message in messages_of(line, value, "1.5"))
+    takes = "a rate, as `100Mb/s`" if value.endswith("b/s") else "a whole number" if whole else "a number"
+    wrong = FORMS[takes]
+    assert messages_of(line, value, wrong) == [f"`{key}` takes {takes}, not `{wrong}`"]
 
 
 def messages_of(line, value, other):
@@ -370,12 +371,12 @@ def messages_of(line, value, other):
 
 
 @pytest.mark.parametrize(
-    "key", ["TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "RATE_AI", "RATE_HAI", "FCT_OUTPUT_FILE"]
+    "key", ["TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "L2_ACK_INTERVAL", "RATE_HAI"]
 )
 def test_keys_without_which_ns_3_cannot_run(key):
     text = "".join(line for line in CONFIG.splitlines(keepends=True) if line.split()[0] != key)
     messages = [found.message for found in read_config(Source("config.txt", text)).diagnostics]
-    assert messages == ([] if key == "FCT_OUTPUT_FILE" else [f"`{key}` is missing"])
+    assert messages == ([] if key == "RATE_HAI" else [f"`{key}` is missing"])
 
 
 RATES = [
@@ -386,7 +387,7 @@ RATES = [
 
 @pytest.mark.parametrize("text, rate", RATES)
 def test_rates_of_links(text, rate):
-    result = read_topology(Source("topology.txt", f"3 1 2\n2\n0 2 {text} 1ns 0\n1 2 {text} 0.5us 1\n"))
+    result = read_topology(Source("topology.txt", f"3 1 2\n2\n0 2 {text} 1ns 0\n1 2 {text} 0.5us 0\n"))
     assert result.diagnostics == ()
     assert [(link.ends, link.rate) for link in result.value.links] == [((0, 2), rate), ((1, 2), rate)]
     assert (result.value.nodes, result.value.switches) == (3, frozenset({2}))

@@ -24,7 +24,8 @@ from simulator_1 import BAD, INPUTS, bad_texts, examine
 SYSTEM = json.dumps(guard_inputs.SYSTEM)
 NETWORK = "topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n"
 CONFIG = (
-    "TOPOLOGY_FILE topology.txt\nFLOW_FILE flow.txt\nTRACE_FILE trace.txt\nTRACE_OUTPUT_FILE mix.tr\nCC_MODE 12\n"
+    "L2_ACK_INTERVAL 1\nTOPOLOGY_FILE net/topology.txt\nFLOW_FILE flow.txt\nTRACE_FILE trace.txt\n"
+    "TRACE_OUTPUT_FILE mix.tr\nCC_MODE 12\n"
     "RATE_AI 50Mb/s\nRATE_HAI 100Mb/s\nPACKET_PAYLOAD_SIZE 1000\n"
     "KMAX_MAP 1 100000000000 1600\nKMIN_MAP 1 100000000000 400\nPMAX_MAP 1 100000000000 0.2\n"
 )

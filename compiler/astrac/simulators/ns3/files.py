@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astrac import conform, resources
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic, has_errors, quoted
@@ -22,6 +22,7 @@ from astrac.suggest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from astrac.positioned import Tree
     from astrac.simulators.texts import Word
     from astrac.source import Source, Span
 
@@ -42,17 +43,34 @@ def read_logical(source: Source) -> Result[tuple[int, ...]]:
         message = f"`{OLD_KEY}` is of an old branch: ASTRA-sim reads `logical-dims`"
         found.append(diagnostic("AS782", message, tree.key(f"/{OLD_KEY}"), hints=("did you mean `logical-dims`?",)))
         return Result(None, tuple(found))
-    for mistake in conform.violations(tree.value, "ns3-logical"):
+    value, odd = _sizes(tree)
+    found += odd
+    for mistake in conform.violations(value, "ns3-logical"):
         place, message = tree.at(mistake.pointer), mistake.message.removesuffix(" against pattern")
         written = tree.values[mistake.pointer].text
         hints = (f'write `"{written}"`, a text',) if re.fullmatch(r"[1-9]\d*", written) else ()
         found.append(diagnostic("AS782", message, place, hints=hints))
     if isinstance(tree.value, dict):
         found += conform.unread(tree, "ns3-logical")
-    sizes = () if has_errors(found) else tuple(map(int, tree.value["logical-dims"]))
+    sizes = () if has_errors(found) else tuple(map(int, value["logical-dims"]))
     if prod(sizes) >= MAX_NPUS:
         found.append(diagnostic("AS782", f"{prod(sizes)} NPUs are too many", tree.at("/logical-dims")))
     return Result(None if has_errors(found) else sizes, tuple(found))
+
+
+def _sizes(tree: Tree) -> tuple[Any, list[Diagnostic]]:
+    """The document with the sizes as the frontend takes them: what follows a number is passed over."""
+    entries = tree.value.get("logical-dims") if isinstance(tree.value, dict) else None
+    if not isinstance(entries, list):
+        return tree.value, []
+    taken = [re.match(r"[1-9]\d{0,9}(?=\D)", entry) if isinstance(entry, str) else None for entry in entries]
+    found = [
+        diagnostic("AS884", f"ns-3 reads {quoted(match.string)} as {match[0]}", tree.at(f"/logical-dims/{at}"))
+        for at, match in enumerate(taken)
+        if match is not None
+    ]
+    sizes = [entry if match is None else match[0] for entry, match in zip(entries, taken, strict=True)]
+    return tree.value | {"logical-dims": sizes}, found
 
 
 # -- the physical topology: counts, switches and links, one stream of words
@@ -101,7 +119,16 @@ def read_topology(source: Source) -> Result[Topology]:
         return Result(None, (*reader.found, stop.diagnostic))
     if reader.found:
         return Result(None, tuple(reader.found[:MAX_TOPOLOGY_FINDINGS]))
-    return Result(topology, tuple(_parallel(topology)))
+    return Result(topology, (*reader.odd[:MAX_TOPOLOGY_FINDINGS], *_parallel(topology), *_uneven(topology)))
+
+
+def _uneven(topology: Topology) -> Iterator[Diagnostic]:
+    """Hosts whose links have other rates than those of the first: the windows of all are sized by one of them."""
+    hosts = [link for link in topology.links if len(topology.switches.intersection(link.ends)) == 1]
+    other = next((link for link in hosts if link.rate != hosts[0].rate), None)
+    if other is not None:
+        message = "links of hosts have different rates: every host waits for the slowest"
+        yield diagnostic("AS884", message, other.span, Label(hosts[0].span, "another rate"))
 
 
 class _TopologyReader:
@@ -111,6 +138,7 @@ class _TopologyReader:
         self.source = source
         self.words = Words(source, _TOPOLOGY_WORD)
         self.found: list[Diagnostic] = []
+        self.odd: list[Diagnostic] = []
 
     def read(self) -> Topology:
         """Takes counts, switches and links; raises Diagnosed (AS783) where nothing after it can be read."""
@@ -163,11 +191,15 @@ class _TopologyReader:
         if ends[0] == ends[1]:
             self._wrong("a link from a node to itself", self._last)
         rate = self._quantity("a rate", _LINK_RATE, "as `100Gbps`")
-        self._quantity("a delay", _DELAY, "as `0.005ms`: ns-3 takes a number without a unit for seconds")
+        delay = self._quantity("a delay", _DELAY, "as `0.005ms`: ns-3 takes a number without a unit for seconds")
         word = self._next("an error rate")
         error = _fraction(word.text)
         if error is None or not 0 <= error <= 1:
             self._wrong(f"{quoted(word.text)} is no error rate: a number from 0 to 1", word.span)
+        elif error > 0:
+            self.odd.append(diagnostic("AS884", SLOW, word.span))
+        if delay is not None and not re.search("[1-9]", delay[0]):
+            self.odd.append(diagnostic("AS884", "a link without a delay: other times than with the least", first.span))
         bits = 0.0
         if rate is not None:
             bits = float(rate[1]) * _FACTORS[rate[2]] * (8 if rate[3].startswith("B") else 1)
@@ -231,8 +263,11 @@ KEYS: dict[str, tuple[str, ...]] = {
 MAPS: dict[str, str] = {"KMAX_MAP": "whole", "KMIN_MAP": "whole", "PMAX_MAP": "real"}
 """Thresholds by link rate, and the form of a threshold."""
 
-NEEDED = ("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "RATE_AI", "RATE_HAI")
-"""Keys whose default is empty: ns-3 aborts, or reads a file without a name."""
+FILES = ("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE")
+"""Keys that name files to be read."""
+
+NEEDED = (*FILES, "TRACE_OUTPUT_FILE", "L2_ACK_INTERVAL")
+"""Keys whose default is empty, or 0 where that never ends: ns-3 aborts, or reads a file without a name."""
 
 MAX_CONFIG_FINDINGS = 50
 
@@ -244,12 +279,14 @@ class Config:
     Attributes:
         words: key -> its first value.
         places: key -> where it stands.
+        values: key -> where its first value stands.
         rates: bits a second that a `*_MAP` key has a threshold for.
         source: the text.
     """
 
     words: Mapping[str, str]
     places: Mapping[str, Span]
+    values: Mapping[str, Span]
     rates: Mapping[str, frozenset[int]]
     source: Source
 
@@ -260,8 +297,23 @@ def read_config(source: Source) -> Result[Config]:
     found = [*islice(reader.read(), MAX_CONFIG_FINDINGS)]
     missing = (key for key in NEEDED if key not in reader.places)
     found += (diagnostic("AS784", f"`{key}` is missing", source.whole()) for key in missing)
-    config = Config(reader.words, reader.places, reader.rates, source)
+    found += _odd_settings(reader)
+    config = Config(reader.words, reader.places, reader.values, reader.rates, source)
     return Result(None if has_errors(found) else config, tuple(found))
+
+
+def _odd_settings(reader: _ConfigReader) -> Iterator[Diagnostic]:
+    """Values that ns-3 never comes to an end with, or that slow it down."""
+    if float(reader.words.get("PACKET_PAYLOAD_SIZE", 1)) == 0:
+        yield diagnostic("AS784", "packets of 0 bytes never carry a message", reader.values["PACKET_PAYLOAD_SIZE"])
+    rate = float(reader.words.get("ERROR_RATE_PER_LINK", 0))
+    if rate > 0:
+        code, message = ("AS784", LOST) if rate >= 1 else ("AS884", SLOW)
+        yield diagnostic(code, message, reader.values["ERROR_RATE_PER_LINK"])
+
+
+LOST = "an error rate of 1 loses every packet"
+SLOW = "with an error rate above 0 packets are sent again: it takes longer, and may never end"
 
 
 class _ConfigReader:
@@ -271,6 +323,7 @@ class _ConfigReader:
         self.stream = Words(source, _CONFIG_WORD)
         self.words: dict[str, str] = {}
         self.places: dict[str, Span] = {}
+        self.values: dict[str, Span] = {}
         self.rates: dict[str, frozenset[int]] = {}
 
     def read(self) -> Iterator[Diagnostic]:
@@ -281,7 +334,7 @@ class _ConfigReader:
                 if not key.startswith("{"):
                     hints = did_you_mean(key, (*KEYS, *MAPS))
                     yield diagnostic("AS860", f"ns-3 passes over {quoted(key)}", span, hints=hints)
-                    self.stream.skip_line(word.line)  # its value, or more prose
+                    self._pass_over(word.line)
                 continue
             if key in self.places:
                 note = Label(self.places[key], "first written here")
@@ -289,13 +342,29 @@ class _ConfigReader:
             self.places[key] = span
             yield from self._map(key) if key in MAPS else self._values(key)
 
+    def _pass_over(self, line: int) -> None:
+        """Its value, or more prose: up to a word that is a key, which ns-3 reads as one wherever it stands."""
+        while (word := self.stream.peek()) is not None and word.line == line:
+            if word.text in KEYS or word.text in MAPS:
+                return
+            self.stream.place += 1
+
     def _take(self, key: str, form: str) -> str | Diagnostic:
         """The next word, or what is wrong with it."""
         pattern, what = _FORMS[form]
         word = self.stream.peek()
-        if word is None or word.text in KEYS or word.text in MAPS:
+        if word is None:
+            return diagnostic("AS884", f"`{key}` ends the file without a value: it has no effect", self.places[key])
+        if word.text in KEYS or word.text in MAPS:
             return diagnostic("AS784", f"the value of `{key}` is missing", self.places[key])
         self.stream.place += 1
+        if form == "rate" and _FORMS["real"][0].fullmatch(word.text):
+            message = f"`{key}` {word.text} has no unit: ns-3 takes it for bits a second"
+            return diagnostic("AS884", message, word.span)
+        if form == "whole" and key in MAPS and re.fullmatch(r"\d+\.\d+", word.text):
+            following = self.stream.peek()
+            if following is None or following.text in KEYS or following.text in MAPS:
+                return word.text.partition(".")[0]
         if pattern.fullmatch(word.text) is None:
             return diagnostic("AS784", f"`{key}` takes {what}, not {quoted(word.text)}", word.span)
         return word.text
@@ -308,6 +377,7 @@ class _ConfigReader:
                 return
             if at == 0:
                 self.words[key] = taken
+                self.values[key] = self.stream.at(self.stream.place - 1).span
 
     def _map(self, key: str) -> Iterator[Diagnostic]:
         count = self._take(key, "whole")

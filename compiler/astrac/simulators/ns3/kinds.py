@@ -13,8 +13,10 @@ OLD_KEY = "physical-dims"
 _SETTING = re.compile(
     r"^[ \t]*(?:TOPOLOGY_FILE|PACKET_PAYLOAD_SIZE|CC_MODE|KMAX_MAP|SIMULATOR_STOP_TIME)\s", re.MULTILINE
 )
-_COUNTS = re.compile(r"\s*\d+[ \t]+\d+[ \t]+\d+[ \t]*[\r\n]")
-_LINK = re.compile(r"^[ \t]*\d+[ \t]+\d+[ \t]+[\d.]+[A-Za-z/]*bps\b", re.MULTILINE | re.IGNORECASE)
+_COUNTS = re.compile(r"\s*(?:[#/][^\n]*\n\s*)*\S+[ \t]+\d+[ \t]+\d+[ \t]*[\r\n]")
+_LINK = re.compile(
+    r"^[ \t]*\d+[ \t]+\d+[ \t]+(?:\S.*[ \t][\d.]+[mun]?s|[\d.]+[A-Za-z/]*bps)\b", re.MULTILINE | re.IGNORECASE
+)
 
 
 def _is_topology(text: str, _name: str) -> bool:
@@ -28,5 +30,5 @@ def _is_config(text: str, _name: str) -> bool:
 KINDS: dict[str, FileKind] = {
     "ns3-logical": FileKind("the logical topology of the ns-3 backend", has("logical-dims", OLD_KEY)),
     "ns3-topology": FileKind("the physical topology of the ns-3 backend", _is_topology, 4 << 20),
-    "ns3-config": FileKind("the configuration of the ns-3 backend", _is_config),
+    "ns3-config": FileKind("the configuration of the ns-3 backend", _is_config, name="config.txt"),
 }

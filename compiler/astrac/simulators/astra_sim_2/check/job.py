@@ -123,6 +123,11 @@ def check_algorithm(evidence: Evidence, place: Span) -> tuple[Diagnostic, ...]:
 def _played(evidence: Evidence) -> Iterator[Diagnostic]:
     """AS776 when the simulator would not come to an end; AS870 for what nobody could tell at a sane cost."""
     count = _count(evidence.job)
+    machine = evidence.job.machine
+    if evidence.backend == "ns3" and machine.npus > 1 and any(dimension.size == 1 for dimension in machine.dimensions):
+        message = "whether the run ends was not played: only ns-3 takes a dimension of one NPU"
+        yield diagnostic("AS870", message, evidence.at("system"))
+        return
     if count > ORDER:
         message = f"{count:,} nodes are too many to play: whether the run ends is not known"
         yield diagnostic("AS870", message, evidence.at("system"))

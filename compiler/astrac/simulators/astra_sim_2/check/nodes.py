@@ -224,8 +224,11 @@ def aborting(evidence: Evidence) -> Iterator[Diagnostic]:
     for number, ops in _talk(evidence).items():
         for op in ops:
             circles = op.offset % evidence.job.axis(op.axis).size == 0
-            if op.bytes == 0 or circles or op.tag >= MAX_TAG:
+            large = evidence.backend == "ns3" and op.bytes >= MAX_TAG
+            if op.bytes == 0 or circles or large or op.tag >= MAX_TAG:
                 what = "moves 0 bytes" if op.bytes == 0 else "goes to the rank that it comes from"
+                if large:
+                    what = f"has {op.bytes:,} B, and never ends in ns-3 from {MAX_TAG:,} B on"
                 if op.tag >= MAX_TAG:
                     what = f"has tag {op.tag}, and the last that the simulator can count to is {MAX_TAG - 1}"
                 yield diagnostic("AS774", f"the message of {node(op)} {what}", evidence.of(number))

@@ -134,8 +134,8 @@ def examine(files: Files, dimensions: tuple[Dimension, ...] | None = None) -> Re
     sound = not decoder.faults()
     if "system" in trees:
         unmodelled |= _untracked(trees["system"], decoder)
-        issued = _issued(job) if job is not None and sound else IMPLEMENTED
-        found += documents.short_lists(trees["system"], len(machine.dimensions), issued)
+        kinds = issued(job) if job is not None and sound else IMPLEMENTED
+        found += documents.short_lists(trees["system"], len(machine.dimensions), kinds)
     return Reading(files, trees, machine, job, tuple(found), decoder.remarks(), unmodelled, sound)
 
 
@@ -151,7 +151,7 @@ def _untracked(system: Tree, decoder: Decoder) -> dict[str, Diagnostic]:
     return {documents.TRACKS: diagnostic("AS790", message, place, note, hints=(hint,))}
 
 
-def _issued(job: Job) -> frozenset[Kind]:
+def issued(job: Job) -> frozenset[Kind]:
     """The kinds of collectives that the traces have."""
     return frozenset(op.kind for program in job.programs for op in program.ops if isinstance(op, Collective))
 
