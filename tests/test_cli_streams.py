@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from astrac import cli, reference
+from astrac import __main__, cli, reference
 from astrac.cli import shared, specs
 from astrac.diagnostics import diagnostic
 from astrac.source import Source
@@ -395,3 +395,17 @@ def test_no_link_of_a_bundle_leads_elsewhere(run, tmp_path):
     status, out, _ = run("check", "--bundles", "one")
     assert status == 1
     assert "`astra-sim-2/network.yml` is not what the spec gives" in out
+
+
+def test_a_way_through_a_folder_that_is_not_there_is_refused_before_anything_is_written(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("build", RING, "-o", "a/../b")[::2] == (2, "astrac build: cannot write a/../b: a is no folder\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_the_commands_are_imported(monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "main", interrupted)
+    assert __main__.main() == 130

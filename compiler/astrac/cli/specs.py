@@ -143,6 +143,9 @@ def build(options: argparse.Namespace) -> int:
 
     name = "stdin" if options.spec == STANDARD_INPUT else Path(options.spec).name.removesuffix(".astra")
     top = Path(options.output or Path("out") / name)
+    for at, part in enumerate(top.parts):
+        if part == ".." and not (before := Path(*top.parts[:at])).is_dir():
+            raise Usage(f"cannot write {top}: {before} is no folder")
     status = 0
     built: set[Path] = set()
     results = compiling.compile_data(shown(options.spec), read(options.spec), variant(options))
