@@ -17,6 +17,7 @@ CONTRIB = {
     "DynamicQuantizeMatMul": "A B b_scale b_zero_point bias",
     "MatMulNBits": "A B scales zero_points g_idx bias",
     "MatMulBnb4": "A B absmax",
+    "DynamicQuantizeLSTM": "X W R B sequence_lens initial_h initial_c P W_scale W_zero_point R_scale R_zero_point",
     "MoE": "input router_probs fc1_weights fc1_bias fc2_weights fc2_bias fc3_weights fc3_bias",
     "com.microsoft.Attention": "input weights bias mask_index past attention_bias past_sequence_length",
     "QAttention": "input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past",
@@ -56,6 +57,9 @@ ROLES = {  # operator: weights (the first that is there is the layer's), biases 
     "MoE": ("fc1_weights fc2_weights fc3_weights", "fc1_bias fc2_bias fc3_bias", ""),
     "RNN GRU": ("W R", "B", "sequence_lens initial_h"),
     "LSTM": ("W R", "B P", "sequence_lens initial_h initial_c"),
+    "DynamicQuantizeLSTM": (
+        "W R", "B P", "sequence_lens initial_h initial_c W_scale W_zero_point R_scale R_zero_point",
+    ),
     "com.microsoft.Attention": ("weights", "bias", "mask_index attention_bias past_sequence_length"),
     "QAttention": (
         "weight", "bias", "input_scale weight_scale mask_index input_zero_point weight_zero_point past",

@@ -15,12 +15,18 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from astrac import varint
 from astrac.bundle import Artifact, json_text, text_artifact
-from astrac.diagnostics import Diagnosed, diagnostic, has_errors
+from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors
 from astrac.job import IMPLEMENTED, Collective, ListedGroup, Receive, Send
 from astrac.simulators import texts
 from astrac.simulators.astra_sim_2 import chakra, groups, keys
 from astrac.simulators.astra_sim_2.read.decode import Decoder
-from astrac.simulators.astra_sim_2.read.documents import read_groups, read_machine, read_memory, read_network
+from astrac.simulators.astra_sim_2.read.documents import (
+    read_groups,
+    read_machine,
+    read_memory,
+    read_network,
+    short_lists,
+)
 from astrac.simulators.astra_sim_2.simulate import BACKENDS
 from astrac.simulators.texts import json_tree, yaml_tree
 from astrac.source import Source
@@ -28,7 +34,6 @@ from astrac.source import Source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from astrac.diagnostics import Result
     from astrac.job import Group, Job, Machine, Op, Program, RemoteMemory
 
 T = TypeVar("T")
@@ -241,6 +246,7 @@ def _read_back(job: Job, texts: Mapping[str, str], numbering: groups.Numbering, 
     system, memory = (json_tree(Source(name, texts[name])) for name in (keys.SYSTEM, keys.MEMORY))
     remote = _accepted(keys.MEMORY, read_memory(memory))
     machine = _accepted(keys.SYSTEM, read_machine(network, system, remote, job.machine.queues))
+    _accepted(keys.SYSTEM, Result(machine, tuple(short_lists(system, len(machine.dimensions)))))
     if machine != job.machine:
         _differs(f"{keys.NETWORK}, {keys.SYSTEM} or {keys.MEMORY}")
     listed: dict[int, ListedGroup] = {}
