@@ -236,6 +236,14 @@ def test_what_builds_a_bundle_again_is_the_whole_command(run, bundles):
     assert run("check", "--bundles", "a b")[:2] == (0, "1 bundle: clean\n")
 
 
+def test_a_spec_whose_name_is_not_utf_8(run, bundles):
+    name = os.fsdecode(b"r\xff.astra")
+    (bundles / name).write_bytes((bundles / "ring.astra").read_bytes())
+    assert run("build", name, "-o", "bytes")[0] == 0
+    assert json.loads((bundles / "bytes" / "manifest.json").read_text())["spec"]["name"] == name
+    assert run("check", "--bundles", "bytes")[:2] == (0, "1 bundle: clean\n")
+
+
 def test_a_bundle_without_its_spec(run, bundles):
     (bundles / "ring.astra").unlink()
     assert (

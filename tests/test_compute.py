@@ -120,6 +120,7 @@ def test_measured_times_come_first():
     "text, code, covered, hint",
     [
         ("", "AS651", "", "such as"),
+        ("root:x:0:0:root:/root:/bin/sh\nbin:x:1:1\n", "AS651", "", "such as"),  # nothing of it is shown
         ("layers,forward [us]\n", "AS651", "layers", "`layer`"),
         (HEADER.replace("forward [us]", "forward [sec]"), "AS651", "forward [sec]", "ns, us, ms, s"),
         (HEADER.replace("forward [us]", "forward [uS]"), "AS651", "forward [uS]", "`us`"),

@@ -106,7 +106,9 @@ def _write(bundle: Bundle, place: _Folders, *, copy: bool, progress: Callable[[i
         place.new.mkdir()
         lines = [_write_artifact(place.new, artifact, copy=copy, progress=progress) for artifact in bundle.artifacts]
         _carry(place, kept)
-        _write_file(place.new / MANIFEST, (json_text({**bundle.head, "files": lines}).encode(),), 0o666)
+        # A name that is not UTF-8 is written as JSON escapes it.
+        text = json_text({**bundle.head, "files": lines}).encode(errors="backslashreplace")
+        _write_file(place.new / MANIFEST, (text,), 0o666)
     except BaseException:
         shutil.rmtree(place.new, ignore_errors=True)
         raise

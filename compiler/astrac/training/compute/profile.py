@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Label, Result, diagnostic
+from astrac.source import Source
 from astrac.suggest import did_you_mean
 from astrac.training.compute.cost import Cost, Work, whole_nanoseconds
 from astrac.units import UNITS, Dimension
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from astrac.models.model import Layer, Model
-    from astrac.source import Source, Span
+    from astrac.source import Span
 
 Times: TypeAlias = "Mapping[tuple[str, str], int]"
 """(layer, phase) to whole nanoseconds, for the phases `forward`, `input_gradient`, `weight_gradient`."""
@@ -173,6 +174,10 @@ def _columns(header: list[Cell]) -> dict[int, tuple[str, Fraction]]:
     """For each column its name and the unit of its numbers, in seconds (of `layer`, nothing)."""
     columns: dict[int, tuple[str, Fraction]] = {}
     places: dict[str, Span] = {}
+    if not any(did_you_mean(cell.text.partition(" ")[0], ("layer", *PHASES)) for cell in header):
+        # Something else: none of its lines stands in a message.
+        nowhere = Source(header[0].span.source.name).whole()
+        raise Diagnosed(diagnostic("AS651", "this is no table of times", nowhere, hints=[_EXAMPLE]))
     for index, cell in enumerate(header):
         match = _HEADER.fullmatch(cell.text)
         name, unit = (match[1], match[2]) if match else (cell.text, "")
