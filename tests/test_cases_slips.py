@@ -38,7 +38,7 @@ def test_slips(row):
 
 def test_words_of_other_tools_mean_what_there_is():
     """Every word of the table is none of ours, and what it stands for is a word of that block or key, or help."""
-    table = json.loads((Path(__file__).parents[1] / "grammar" / "slips.json").read_text(encoding="utf-8"))
+    table = json.loads((Path(__file__).parents[1] / "schemas" / "slips.json").read_text(encoding="utf-8"))
     titles = {entry["title"]: entry for _, entry in schema.walk(schema.spec()) if "title" in entry}
     for where, words in table.items():
         title, _, key = where.partition(".")

@@ -225,3 +225,15 @@ def test_a_megabyte():
     text = f'model m {{\n  onnx: "zoo:resnet50"\n{layers}}}\n'
     assert len(text) > 800_000
     assert len(tree(text)["layers"]) == 20_000
+
+
+def test_a_file_that_is_too_long_is_not_read():
+    """300,000 words and signs; of `let a = 1+1+...` each number and each sign is one."""
+    assert codes("let a = " + "1+" * 149_900 + "1\n") == []
+    assert codes("let a = " + "1+" * 150_000 + "1\n") == ["AS109"]
+
+
+def test_nobody_reads_more_than_a_thousand_findings():
+    found = codes("hardware a {}\n" * 3_000)
+    assert len(found) <= 1_001 + 1
+    assert found[-1] == "AS108"

@@ -245,6 +245,10 @@ REFUSED = {
     "nothing makes it": ("AS611", "reads `z`, which nothing makes", model([X], [node("Relu", ["z"], ["y"], "r")]), {}),
     "operator that cannot be": ("AS611", "impossible operator", model([X], [node("Loop:end", ["x"], ["y"])]), {}),
     "made twice": ("AS611", "`y` is made twice", model([X], [node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"], "b")]), {}),
+    "more results than a function has": ("AS611", "2 results, function `F` has 1", model(
+        [X], [node("F", ["x"], ["y", "z"], domain="local")], functions=[function("F", ["a"], ["b"], [node("Relu", ["a"], ["b"])])]), {}),
+    "more inputs than a function has": ("AS611", "2 inputs, function `F` has 1", model(
+        [X], [node("F", ["x", "x"], ["y"], domain="local")], functions=[function("F", ["a"], ["b"], [node("Relu", ["a"], ["b"])])]), {}),
     "function that calls itself": ("AS611", "calls itself", model([X], [node("F", ["x"], ["y"], domain="local")],
         functions=[function("F", ["a"], ["b"], [node("F", ["a"], ["b"], domain="local")])]), {}),
     "functions that double": ("AS611", "grows to more than", model([X], [node("F0", ["x"], ["y"], domain="local")], functions=[

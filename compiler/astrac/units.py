@@ -153,7 +153,7 @@ def number(digits: str) -> Fraction | None:
 
 def bounded(value: Fraction) -> bool:
     """Whether a value is of a size and precision that anything real could have."""
-    if value == 0:
+    if value == 0 or (value.denominator == 1 and value.numerator.bit_length() < MAX_BITS // 8):
         return True
     exact = max(value.numerator.bit_length(), value.denominator.bit_length()) <= MAX_BITS
     return exact and 1 / MAX_MAGNITUDE <= abs(value) <= MAX_MAGNITUDE

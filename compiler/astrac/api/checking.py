@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from astrac import resources
-from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
+from astrac.diagnostics import MAX_FINDINGS, Diagnostic, Result, diagnostic, has_errors
 from astrac.language import syntax
 from astrac.language.assess import assess
 from astrac.language.construct import construct
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_SPEC_BYTES = 16 * 2**20
+MAX_SPEC_BYTES = 2 * 2**20
 """Specs are short; a file beyond this is something else."""
 
 
@@ -188,7 +188,15 @@ def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = N
     for _, others in wanted[1:]:
         everywhere = dict.fromkeys(filter(set(others).__contains__, everywhere))
     apart = ((document, tuple(found for found in all_ if found not in everywhere)) for document, all_ in wanted)
-    return Result(tuple(apart), (*chain.found, *everywhere))
+    return Result(tuple(apart), _read_on((*chain.found, *everywhere)))
+
+
+def _read_on(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """As many findings as anybody reads, with AS108 in place of more."""
+    if len(found) <= MAX_FINDINGS + 1:
+        return found
+    message = f"after {MAX_FINDINGS:,} mistakes the rest is not looked at"
+    return (*found[:MAX_FINDINGS], diagnostic("AS108", message, found[MAX_FINDINGS].labels[0].span))
 
 
 def _variant(variant: syntax.Variant) -> Variant:

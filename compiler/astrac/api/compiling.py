@@ -100,21 +100,28 @@ def points(
         with suppress(Stop):
             chain.note((*checked.diagnostics, *point.diagnostics))
             value = make(point, options, Inputs(dict(inputs.contents)), chain)
-        where = (f"at the sweep's point {point.document.name}",) if point.document.name else ()
+        where = (f"{AT_POINT}{point.document.name}",) if point.document.name else ()
         placed = tuple(replace(each, hints=(*each.hints, *where)) for each in chain.found)
         found.append((point.document, Result(value, placed)))
     return tuple(found)
 
 
+AT_POINT = "at the sweep's point "
+"""How the hint begins that says of which point a finding is."""
+
+
 def once(results: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
     """The findings of a sweep's points: what several have in common is told of the first, and of how many."""
-    found: dict[tuple[object, ...], dict[Diagnostic, None]] = {}
+    found: dict[Diagnostic, dict[str, None]] = {}
     for finding in chained.from_iterable(results):
-        found.setdefault((finding.code, finding.message, finding.labels), {})[finding] = None
-    return tuple(
-        replace(first, hints=(*first.hints[:-1], f"{first.hints[-1]} and {len(alike)} more")) if alike else first
-        for first, *alike in found.values()
-    )
+        point = [hint for hint in finding.hints[-1:] if hint.startswith(AT_POINT)]
+        bare = replace(finding, hints=finding.hints[:-1]) if point else finding
+        found.setdefault(bare, {}).update(dict.fromkeys(point))
+    told: list[Diagnostic] = []
+    for finding, at in found.items():
+        first, more = next(iter(at), ""), f" and {len(at) - 1} more" if len(at) > 1 else ""
+        told.append(replace(finding, hints=(*finding.hints, f"{first}{more}")) if at else finding)
+    return tuple(told)
 
 
 WAITS = "AS591"

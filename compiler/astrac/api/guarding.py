@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
 from astrac.files import content
-from astrac.simulators.protocol import FileSet
 from astrac.simulators.table import SPEC, foreign, kinds, named, reader, recognise, simulators
 from astrac.source import Source
 from astrac.survey import Survey, survey
@@ -20,7 +19,7 @@ from astrac.survey import Survey, survey
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from astrac.simulators.protocol import Ability, Simulator
+    from astrac.simulators.protocol import Ability, FileSet, Simulator
 
 MAX_TEXT = 4 << 20
 
@@ -181,7 +180,7 @@ def _apart(folder: str, found: Survey) -> Iterator[Diagnostic]:
         yield from islice((found for entry in nearly for found in _one_missing(*entry, first)), 1)
     for simulator, missing in lacking.items():
         several = [kind for kind in (*simulator.needs, *simulator.takes) if counts[kind] > 1]
-        if several and not missing:
+        if several and not missing and not any(one.simulator == simulator.name for one in found.nearly):
             titles = " and ".join(f"{counts[kind]} of `{kind}`" for kind in several)
             message = f"the files were checked one by one, not together: there are {titles}"
             yield diagnostic("AS870", message, Source(folder).whole())
@@ -220,14 +219,11 @@ def sets_of(folder: Path, ability: Ability) -> list[FileSet]:
 def machine_set(folder: Path, ability: Ability) -> FileSet | None:
     """A set that lacks nothing but the files of the ranks: a machine without work; None when there is none."""
     rows = kinds()
-    found = survey(folder).files if folder.is_dir() else {}
-    for simulator in simulators(ability):
-        of_ranks = [kind for kind in simulator.needs if rows[kind].suffix]
-        texts = [kind for kind in simulator.needs if kind not in of_ranks]
-        complete = all(len(found.get(kind, ())) == 1 for kind in texts)
-        if of_ranks and complete and not any(kind in found for kind in of_ranks):
-            kept = {kind: found[kind][0] for kind in (*texts, *simulator.takes) if len(found.get(kind, ())) == 1}
-            return FileSet(simulator.name, folder, kept)
+    found = survey(folder) if folder.is_dir() else Survey()
+    for one in found.nearly:
+        lacking = [kind for kind in named(one.simulator).needs if kind not in one.files]
+        if named(one.simulator).can(ability) and lacking and not any(kind in found.files for kind in lacking):
+            return one if all(rows[kind].suffix for kind in lacking) else None
     return None
 
 

@@ -163,7 +163,7 @@ def _unit_hints(digits: str, text: str, due: units.Dimension | None) -> tuple[st
     if due == units.NONE and text.lower() in _MULTIPLES:
         return (_plain_number(digits, text),)
     folded = text.replace("µ", "u").casefold()
-    spelled = re.sub(r"ps$|/?sec(ond)?s?$", "/s" if "/" in text or len(text) > len("sec") else "s", text)
+    spelled = re.sub(r"ps$|/?sec(ond)?s?$", "/s" if "/" in text or len(text) > 3 else "s", text)
     found = [name for name in units.UNITS if name.casefold() == folded] if spelled not in units.UNITS else [spelled]
     if due is not None and due != units.NONE:
         # A prefix alone, where the dimension is clear: `400G` of a bandwidth.

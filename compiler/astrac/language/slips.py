@@ -44,4 +44,4 @@ def where(kind: str, name: str) -> tuple[str, ...]:
 
 @cache
 def _table() -> Any:
-    return json.loads(resources.text("grammar", "slips.json"))
+    return json.loads(resources.text("schemas", "slips.json"))

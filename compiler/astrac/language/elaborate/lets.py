@@ -49,8 +49,7 @@ class Lets:
         if len(path.names) > 1:
             message = f"the path {quoted(path.text)} can be used in `assert` and `where` only"
             last = path.names[-1].text
-            bare = name in ("var", "local", "let", "self", "env") and last in self._lets
-            hints = (f"a let has no `{name}.` before it: write `{last}`",) if bare else _LET
+            hints = (f"a let has no `{name}.` before it: write `{last}`",) if last in self._lets else _LET
             raise Diagnosed(diagnostic("AS218", message, path.span, hints=hints))
         if name in self.values:
             return self.values[name]

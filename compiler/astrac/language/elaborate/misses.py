@@ -73,7 +73,7 @@ def _block_line(kind: str, value: syntax.Expression, branches: dict[str, tuple[s
     ]
     if not fitting:
         return f"{kind} {{ ... }}"
-    first = next((name for name in ("bf16",) if name in fitting), fitting[0])
+    first = entry["x-lead"] if entry.get("x-lead") in fitting else fitting[0]
     others = [name for name in schema.required(entry) if name in keys and name != first]
     return f"{kind} {{ {', '.join([f'{first}: {value.span.text}', *(f'{name}: ...' for name in others)])} }}"
 

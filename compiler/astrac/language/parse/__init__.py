@@ -14,7 +14,7 @@ from astrac.diagnostics import MAX_FINDINGS, Diagnostic, Label, Result, diagnost
 from astrac.language import syntax
 from astrac.language.parse.build import Token
 from astrac.language.parse.expected import choices, found, hints
-from astrac.language.parse.lalr import Machine, scan
+from astrac.language.parse.lalr import MAX_TOKENS, Machine, scan
 from astrac.source import Source
 
 __all__ = ["parse"]
@@ -36,6 +36,9 @@ def parse(name: str, data: bytes) -> Result[syntax.File]:
     if isinstance(source, Diagnostic):
         return Result(None, (source,))
     tokens = scan(source)
+    if len(tokens) > MAX_TOKENS:
+        message = f"more than {MAX_TOKENS:,} words and signs"
+        return Result(None, (diagnostic("AS109", message, tokens[-1].span),))
     if all(token.type in ("NEWLINE", "$END") for token in tokens):
         return Result(None, (diagnostic("AS103", "the spec is empty", source.whole()),))
     mismatch = _match_brackets(tokens)

@@ -123,7 +123,7 @@ def _borrowed(tokens: Sequence[Token], position: int, accepted: Iterable[str]) -
             given = [text(-2), word]
             while text(2 * len(given) - 3) == "," and text(2 * len(given) - 2).isdigit():
                 given.append(text(2 * len(given) - 2))
-            if text(-3) == ":" and all(len(value) == len("000") for value in given[1:]):
+            if text(-3) == ":" and all(len(value) == 3 for value in given[1:]):
                 return f"thousands are grouped with `_`: write `{'_'.join(given)}`"
             return f"a list stands in brackets: write `[{', '.join(given)}]`"
         case "EQUAL" if text(2) == "(":
@@ -134,9 +134,7 @@ def _borrowed(tokens: Sequence[Token], position: int, accepted: Iterable[str]) -
             return f"no `:` before `{{`: write `{' '.join(filter(None, (text(-2), last)))} {{`"
         case "NEWLINE" if last == ":" and text(-2):
             return f"a block is written `{text(-2)} {{ ... }}`"
-        case "STAR" if (
-            last == "*" and text(-2).isdigit() and following.isdigit() and len(text(-2) + following) <= len("10000")
-        ):
+        case "STAR" if last == "*" and text(-2).isdigit() and following.isdigit() and len(text(-2) + following) <= 5:
             return f"there is no power: write `{int(text(-2)) ** min(int(following), MOST_POWER)}`"
         case "STAR" if last == "*":
             return "there is no power: write the number"

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 END = "$END"
 
+MAX_TOKENS = 300_000
+"""Of a file. A spec has a few hundred; what is beyond this takes seconds and was made by a faulty program."""
+
 
 @dataclass(frozen=True)
 class Tables:
@@ -54,7 +57,7 @@ def tables() -> Tables:
 
 
 def scan(source: Source) -> list[Token]:
-    """All tokens, the end of the file as the last one, just past the last of the others.
+    """All tokens, the end of the file as the last one, just past the last of the others; no more than MAX_TOKENS + 2.
 
     Line breaks inside round brackets do not count and are left out; the innermost bracket decides.
     """
@@ -72,6 +75,8 @@ def scan(source: Source) -> list[Token]:
         elif kind == "NAME":
             kind = table.keywords.get(match[0], kind)
         tokens.append(Token(kind, source.span(*match.span())))
+        if len(tokens) > MAX_TOKENS:
+            break
     end = next((token.span.end for token in reversed(tokens) if token.type != "NEWLINE"), 0)
     return [*tokens, Token(END, source.span(end, end))]
 

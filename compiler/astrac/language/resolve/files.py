@@ -138,13 +138,8 @@ def _visit(use: syntax.Use, importer: _Visit) -> _Visit:
 
 
 def _is_foreign_use(item: syntax.Item) -> bool:
-    """Whether it is `import "..."`, which brings what a `use` would."""
-    return (
-        isinstance(item, syntax.Block)
-        and item.name is not None
-        and item.name.quoted
-        and item.kind.text in ("import", "include", "require", "load")
-    )
+    """Whether it is `import "..."`, or another word of that kind, which would bring what a `use` does."""
+    return isinstance(item, syntax.Block) and item.name is not None and item.name.quoted and item.braces is None
 
 
 def _has_broken(items: Iterable[syntax.Item]) -> bool:

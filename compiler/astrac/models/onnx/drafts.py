@@ -240,7 +240,7 @@ class _Drafter:
         aligned = (1,) * (len(scores) - len(shape)) + shape
         if aligned[-1] != scores[-1] or aligned[-2] not in (1, scores[-2]):
             return False
-        return len(scores) < len("BHQK") or 1 in aligned[-3:-1] or aligned[0] != 1
+        return len(scores) < 4 or 1 in aligned[-3:-1] or aligned[0] != 1
 
     def is_scores(self, name: str) -> bool:
         """Whether a value is a product of two activations, scaled and capped perhaps, and not weighed by a softmax."""

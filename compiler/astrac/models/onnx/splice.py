@@ -142,6 +142,12 @@ class Splicer:
         self.inlined += len(function.nodes) + 1
         if self.inlined > MOST_NODES or place.depth > _DEEPEST:
             raise self.error(f"function `{node.op}` calls itself, or grows to more than {MOST_NODES:,} nodes")
+        for what, given, has in (
+            ("inputs", node.inputs, function.inputs),
+            ("results", node.outputs, function.outputs),
+        ):
+            if len(given) > len(has):
+                raise self.error(f"`{shown(node)}` has {len(given)} {what}, function `{node.op}` has {len(has)}")
         label = (node.name or f"{place.path}{node.op}")[-_LONGEST:]
         inner = Place(f"{label}{CALL}", place.depth + 1, place.region, {**function.defaults, **node.attributes})
         scope: dict[str, str] = {"": "", **dict.fromkeys(function.inputs, "")}
