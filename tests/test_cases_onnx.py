@@ -206,3 +206,18 @@ def test_tensors_that_no_node_reads_are_told():
     assert [(found.code, found.is_error) for found in result.diagnostics] == [("AS838", False)]
     assert "`old` (400 values)" in result.diagnostics[0].message
     assert result.value.params == 64
+
+
+@pytest.mark.parametrize(
+    "name, hint",
+    [
+        ("resnet50", 'did you mean `"zoo:resnet50"`?'),
+        ("resnet50.onnx", 'did you mean `"zoo:resnet50"`?'),
+        ("modle.onnx", "did you mean `model.onnx`?"),
+        ("nosuch.onnx", None),
+    ],
+)
+def test_a_model_that_is_not_there(tmp_path, name, hint):
+    (tmp_path / "model.onnx").write_bytes(b"")
+    (found,) = read_model("m", tmp_path / name).diagnostics
+    assert (found.code, found.hints) == ("AS601", () if hint is None else (hint,))

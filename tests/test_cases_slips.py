@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from astrac.language import schema
+from astrac.models import zoo
 from language import findings
 
 HERE = Path(__file__).parent / "cases"
@@ -77,3 +78,8 @@ def test_words_of_other_tools_mean_what_there_is():
 def test_others_of_the_kind(before, after, wanted):
     (line,) = told({"before": before, "after": after})
     assert wanted in line
+
+
+def test_the_models_of_the_zoo_are_known_as_slips():
+    table = json.loads((Path(__file__).parents[1] / "schemas" / "slips.json").read_text(encoding="utf-8"))
+    assert table["Model.onnx"].keys() == table["Spec.model"].keys() == zoo.MODELS.keys()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import mmap
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.models.onnx.decode import Malformed, decode
 from astrac.models.onnx.skim import Corrupt, Unusual, fields, skim
+from astrac.models.zoo import MODELS
+from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,9 +50,21 @@ def load(name: str, source: Path | bytes, span: Span | None) -> ModelFile:
                 return _load(name, data, span)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise Diagnosed(
-            diagnostic("AS601", f"cannot read the model `{name}`: {reason[:1].lower()}{reason[1:]}", span)
-        ) from None
+        message = f"cannot read the model `{name}`: {reason[:1].lower()}{reason[1:]}"
+        hints = _meant(source) if isinstance(error, FileNotFoundError) else ()
+        raise Diagnosed(diagnostic("AS601", message, span, hints=hints)) from None
+
+
+def _meant(path: Path) -> tuple[str, ...]:
+    """The hint that names what is like a file that is not there: a model of the zoo, or another one beside it."""
+    if path.stem in MODELS:
+        return (f'did you mean `"zoo:{path.stem}"`?',)
+    beside = islice(path.parent.glob("*.onnx"), MAX_BESIDE) if path.parent.is_dir() else ()
+    return did_you_mean(path.name, (file.name for file in beside))
+
+
+MAX_BESIDE = 1000
+"""Files of a folder that a hint chooses from."""
 
 
 def _load(name: str, data: Buffer, span: Span | None) -> ModelFile:
