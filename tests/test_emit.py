@@ -160,13 +160,15 @@ def test_names_that_no_shell_and_no_path_can_hold_are_cleaned(tmp_path):
 # -- run.sh
 
 
-def run(script, variable, lines, status=0):
-    """The script with a simulator that prints lines and ends with a status."""
+def run(script, variable, lines, status=0, before="", **environment):
+    """The script with a simulator that does something, prints lines and ends with a status or by a signal."""
     simulator = script.parent.parent / "simulator"
-    simulator.write_text("#!/bin/sh\nprintf '%s\\n' \"$PWD $*\"\n" + f"cat <<'END'\n{lines}\nEND\nexit {status}\n")
+    end = f"kill -{-status} $$" if status < 0 else f"exit {status}"
+    simulator.write_text("#!/bin/sh\nprintf '%s\\n' \"$PWD $*\"\n" + f"{before}\ncat <<'END'\n{lines}\nEND\n{end}\n")
     simulator.chmod(stat.S_IRWXU)
+    environment |= {variable: str(simulator)}
     return subprocess.run(
-        [str(script)], env=os.environ | {variable: str(simulator)}, capture_output=True, text=True, cwd="/", check=False
+        [str(script)], env=os.environ | environment, capture_output=True, text=True, cwd="/", check=False
     )
 
 
@@ -199,6 +201,85 @@ def test_run_fails_when_not_all_ranks_finish_whatever_the_status(tmp_path, ranks
     done = run(script_of(tmp_path), "ASTRA_SIM", "\n".join(FINISHED.format(rank, 7) for rank in ranks))
     assert done.returncode == 1
     assert f"{len(set(ranks))} of 12 ranks finished" in done.stderr
+
+
+ALL_TWELVE = "\n".join(FINISHED.format(rank, 7) for rank in range(12))
+
+
+@pytest.mark.parametrize("status", [134, 139, -6, -11])
+def test_run_tries_again_when_the_simulator_loses_its_last_lines(tmp_path, status):
+    script = script_of(tmp_path)
+    counted = 'echo x >>"$PWD/log/runs"; [ "$(wc -l <"$PWD/log/runs")" -lt 4 ] || set -- whole'
+    whole = f"if [ \"$1\" = whole ]; then cat <<'END'\n{ALL_TWELVE}\nEND\nexit 134; fi"
+    done = run(script, "ASTRA_SIM", FINISHED.format(0, 7), status, before=f"{counted}\n{whole}")
+    assert done.returncode == 0
+    assert (script.parent / "log/runs").read_text().count("x") == 4
+    assert done.stderr.count("1 of 12 ranks finished; ASTRA-sim crashed on its own memory") == 3
+    assert "AS807" in done.stderr
+    assert "run.sh: again, attempt 4 of 10" in done.stderr
+
+
+def test_run_gives_up_after_ten_attempts(tmp_path):
+    script = script_of(tmp_path)
+    done = run(script, "ASTRA_SIM", "", 134, before="echo x >>log/runs")
+    assert done.returncode == 3
+    assert (script.parent / "log/runs").read_text().count("x") == 10
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "expected", "told"),
+    [
+        ("", 0, 1, "ended by itself (status 0)"),
+        ("terminate called after throwing an instance of", 134, 1, "ended by itself (status 134)"),
+        ("main.cc:7: Assertion `a' failed.", -6, 1, "ended by itself (status 134)"),
+        ("", 255, 1, "ended by itself (status 255)"),
+        ("", -9, 137, "was ended by signal 9"),
+        ("", 127, 2, ""),
+    ],
+)
+def test_run_says_how_the_simulator_ended_and_tries_once(tmp_path, lines, status, expected, told):
+    script = script_of(tmp_path)
+    done = run(script, "ASTRA_SIM", lines, status, before="echo x >>log/runs")
+    assert done.returncode == expected
+    assert told in done.stderr
+    assert (script.parent / "log/runs").read_text().count("x") == 1
+
+
+def test_run_counts_a_line_that_the_end_cut_off(tmp_path):
+    script = script_of(tmp_path)
+    done = run(script, "ASTRA_SIM", "", 0, before=f"printf '%s' '{ALL_TWELVE}'; exit 0")
+    assert done.returncode == 0
+
+
+def test_run_shows_progress(tmp_path):
+    done = run(script_of(tmp_path), "ASTRA_SIM", ALL_TWELVE, before="sleep 1.5", PROGRESS="1")
+    assert done.returncode == 0
+    assert done.stderr == "run.sh: 1 s, ASTRA-sim is running\n"
+
+
+def test_run_writes_elsewhere_when_the_bundle_is_read_only(tmp_path):
+    script = script_of(tmp_path)
+    (script.parent / "log").write_text("")  # root may write anywhere, but not below a file
+    before = sorted(path.name for path in script.parent.iterdir())
+    writes = "cat network.yml >/dev/null && : >>workload/dp.11.et && echo x >log/x"
+    done = run(script, "ASTRA_SIM", ALL_TWELVE, before=writes, TMPDIR=str(tmp_path))
+    assert done.returncode == 0
+    assert f"{script.parent} is read-only; this runs in a copy, and log/ is in {tmp_path}/astra-sim." in done.stderr
+    assert sorted(path.name for path in script.parent.iterdir()) == before
+    (place,) = tmp_path.glob("astra-sim.*")
+    assert (place / "log/x").read_text() == "x\n"
+
+
+def test_run_names_a_simulator_that_is_not_there(tmp_path):
+    done = subprocess.run(
+        [str(script_of(tmp_path))],
+        env=os.environ | {"ASTRA_SIM": "/nowhere/sim"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "run.sh: ASTRA_SIM names no program: /nowhere/sim\n"
 
 
 def test_run_takes_a_relative_simulator_and_wants_one(tmp_path):

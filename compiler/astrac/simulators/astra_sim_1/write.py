@@ -19,10 +19,27 @@ if TYPE_CHECKING:
 _DEFAULTS = {"--compute-scale": 1, "--comm-scale": 1, "--injection-scale": 1, "--num-queues-per-dim": 1}
 """Left out when they say nothing new."""
 
+_RESULTS = "results"
+"""Made by run.sh, below wherever it runs."""
+
 
 def write(job: TextJob, cycles: int | None) -> tuple[Artifact, ...]:
     """The artifacts network.json, system.txt, workload.txt and run.sh, which expects `cycles`."""
-    script = texts.render("astra_sim_1", "run.sh", arguments=command(job), cycles=cycles)
+    script = texts.render(
+        "simulators",
+        "run.sh",
+        simulator="ASTRA-sim 1.0",
+        variable="ASTRA_SIM_1",
+        backend=None,
+        others=(),
+        arguments=command(job),
+        output=_RESULTS,
+        finished="all passes finished at time: [0-9]+",
+        expected=1,
+        unit="passes",
+        cause="",
+        cycles=cycles,
+    )
     return (
         *(text_artifact(name, text) for name, text in render(job).items()),
         text_artifact("run.sh", script, executable=True),
@@ -35,7 +52,7 @@ def command(job: TextJob) -> tuple[str, ...]:
         "--network-configuration": keys.NETWORK,
         "--system-configuration": keys.SYSTEM,
         "--workload-configuration": keys.WORKLOAD,
-        "--path": "results/",
+        "--path": f"{_RESULTS}/",
         "--run-name": "astrac",
         "--num-passes": job.passes,
         "--total-stat-rows": 1,

@@ -61,13 +61,19 @@ def write(job: Job, cycles: int | None) -> tuple[Artifact, ...]:
     of_ranks = tuple(_traces(job, numbering, path))
     _read_back(job, files, numbering, of_ranks)
     script = texts.render(
-        _FOLDER,
+        "simulators",
         "run.sh",
-        npus=job.machine.npus,
-        arguments=command(job),
-        cycles=cycles,
+        simulator="ASTRA-sim 2.x",
+        variable="ASTRA_SIM",
         backend=job.backend,
         others=[other for other in BACKENDS if job.backend not in (None, other)],
+        arguments=command(job),
+        output="log",
+        finished=r"sys\[[0-9]+\] finished, [0-9]+",
+        expected=job.machine.npus,
+        unit="ranks",
+        cause=": AS807 says where it does",
+        cycles=cycles,
     )
     return (
         *(text_artifact(name, text) for name, text in files.items()),
