@@ -131,11 +131,11 @@ def examples(of: Dimension) -> tuple[str, ...]:
 
 def _named(of: Dimension) -> Named:
     """A dimension that has no name is spelled, and so is its only unit."""
-    return _NAMED.get(of) or Named(f"a quantity in {_spelled(of)}", (_spelled(of),))
+    return _NAMED.get(of) or Named(f"a quantity in {spelled(of)}", (spelled(of),))
 
 
-def _spelled(of: Dimension) -> str:
-    """`B·s`, `B/s^2`, for dimensions that have no name."""
+def spelled(of: Dimension) -> str:
+    """A dimension in base units: `B/s`, `B·s`, `B/s^2`; `1` for a plain number."""
     powers = tuple(zip(("B", "s", "FLOP"), of, strict=True))
     above = "·".join(name if power == 1 else f"{name}^{power}" for name, power in powers if power > 0) or "1"
     below = "·".join(name if power == -1 else f"{name}^{-power}" for name, power in powers if power < 0)

@@ -10,23 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from astrac import resources
-from astrac.diagnostics import MAX_FINDINGS, Diagnostic, Result, diagnostic, has_errors
+from astrac.diagnostics import MAX_FINDINGS, Diagnosed, Diagnostic, Result, diagnostic, has_errors
 from astrac.language import syntax
 from astrac.language.assess import assess
 from astrac.language.construct import construct
 from astrac.language.elaborate import elaborate
 from astrac.language.format import formatted
 from astrac.language.parse import parse
-from astrac.language.resolve import resolve
+from astrac.language.resolve import LOST, prepare
 from astrac.language.validate import validate
 from astrac.simulators.table import SPEC_RULES
 from astrac.source import Source
 from astrac.training.rules import rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from astrac.language.document import Document
+    from astrac.language.resolve import Prepared
     from astrac.source import Span
     from astrac.spec import Spec
 
@@ -46,6 +47,7 @@ class Options:
         point: of the sweep, by name; None for all.
         targets: words of `simulators.TARGETS`; () for all that can say the spec.
         strict: an unknown ONNX operator is an error.
+        over: items that are swept besides those of the spec's `sweep`, or in their place, as texts.
     """
 
     profile: str | None = None
@@ -53,6 +55,7 @@ class Options:
     point: str | None = None
     targets: tuple[str, ...] = ()
     strict: bool = False
+    over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -165,22 +168,48 @@ Variant: TypeAlias = tuple["Document", tuple[Diagnostic, ...]]
 """A document, and what is wrong with it that is not wrong with all others of the sweep."""
 
 
+def prepared(name: str, data: bytes, options: Options, inputs: Inputs, chain: Chain) -> Prepared:
+    """A spec with everything chosen but the point of its sweep.
+
+    Errors do not end the chain here as long as there is something to go on with: one run shows all of them.
+    """
+    file = chain.keep(parse(name, data))
+    settings = [_setting(text, chain) for text in options.settings]
+    swept = [item for text in options.over for item in _swept(text, chain)]
+    return chain.keep(prepare(file, inputs.load, options.profile, settings, swept))
+
+
+def _swept(text: str, chain: Chain) -> tuple[syntax.Item, ...]:
+    """What is swept besides: the items of a `sweep` as a text."""
+    items = chain.take(parse("--over", text.encode(errors="surrogateescape"))).items
+    if not items:
+        raise chain.refused("AS232", "`--over` takes `path=[values]`", Source("--over", text).whole())
+    return items
+
+
+def chosen(spec: Prepared, options: Options, chain: Chain) -> Iterator[Variant]:
+    """The elaborated and validated points of a spec, whether its sweep wants them or not, one after the other."""
+    known = []
+    try:
+        for point in spec.points():
+            if options.point in (None, point.name):
+                yield elaborated(spec.variant(point))
+            known.append(point.name)
+    except Diagnosed as error:
+        lost = spec.draft.broken and error.diagnostic.code in LOST
+        chain.found += () if lost else (error.diagnostic,)
+        raise Stop from None
+    if options.point not in (None, *known):
+        hint = f"there are: {', '.join(known)}" if known != [""] else "the spec sweeps nothing"
+        place = spec.draft.file.source.whole()
+        raise chain.refused("AS230", f"the sweep has no point `{options.point}`", place, hints=(hint,))
+
+
 def variants(name: str, data: bytes, options: Options, inputs: Inputs | None = None) -> Result[tuple[Variant, ...]]:
     """The elaborated and validated documents of a spec: one for each point of its sweep that is wanted."""
-    chain, inputs = Chain(), inputs or Inputs({})
+    chain = Chain()
     try:
-        # Errors do not end the chain here as long as there is something to go on with: one run shows all of them.
-        file = chain.keep(parse(name, data))
-        settings = [_setting(text, chain) for text in options.settings]
-        closed = chain.keep(resolve(file, inputs.load, options.profile, settings))
-        chosen = [variant for variant in closed if options.point in (None, variant.name)]
-        made = [_variant(variant) for variant in chosen]
-        if not made:
-            known = ", ".join(variant.name for variant in closed)
-            hint = f"there are: {known}" if known else "the spec sweeps nothing"
-            raise chain.refused(
-                "AS230", f"the sweep has no point `{options.point}`", file.source.whole(), hints=(hint,)
-            )
+        made = tuple(chosen(prepared(name, data, options, inputs or Inputs({}), chain), options, chain))
     except Stop:
         return Result(None, tuple(chain.found))
     wanted = [pair for pair in made if not pair[0].excluded]
@@ -199,7 +228,8 @@ def _read_on(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     return (*found[:MAX_FINDINGS], diagnostic("AS108", message, found[MAX_FINDINGS].labels[0].span))
 
 
-def _variant(variant: syntax.Variant) -> Variant:
+def elaborated(variant: syntax.Variant) -> Variant:
+    """A point as a document, and what is wrong with it."""
     chain = Chain()
     document = chain.keep(validate(chain.keep(elaborate(variant))))
     return document, tuple(chain.found)
@@ -215,7 +245,7 @@ def check(
     documents, found = variants(name, data, options, inputs)
     if documents is None or has_errors(found):
         return Result(None, (*found, *(each for _, apart in documents or () for each in apart)))
-    return Result(tuple(_checked(document, apart) for document, apart in documents), found)
+    return Result(tuple(judged(document, apart) for document, apart in documents), found)
 
 
 def shallow(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Diagnostic, ...]:
@@ -236,7 +266,8 @@ def profiles(name: str, data: bytes) -> tuple[str, ...]:
     return () if file is None else tuple(item.name.text for item in file.items if isinstance(item, syntax.Profile))
 
 
-def _checked(document: Document, found: tuple[Diagnostic, ...]) -> Checked:
+def judged(document: Document, found: tuple[Diagnostic, ...]) -> Checked:
+    """A document with what its keys mean together, unless it has errors."""
     if not document.is_spec or has_errors(found):
         return Checked(document, None, found)
     spec = construct(document)

@@ -96,14 +96,26 @@ def points(
         return ((None, Result(None, checked.diagnostics)),)
     found: list[tuple[Document | None, Result[T]]] = []
     for point in checked.value:
-        chain, value = Chain(), None
-        with suppress(Stop):
-            chain.note((*checked.diagnostics, *point.diagnostics))
-            value = make(point, options, Inputs(dict(inputs.contents)), chain)
+        value, all_ = attempt(point, checked.diagnostics, options, Inputs(dict(inputs.contents)), make)
         where = (f"{AT_POINT}{point.document.name}",) if point.document.name else ()
-        placed = tuple(replace(each, hints=(*each.hints, *where)) for each in chain.found)
+        placed = tuple(replace(each, hints=(*each.hints, *where)) for each in all_)
         found.append((point.document, Result(value, placed)))
     return tuple(found)
+
+
+def attempt(
+    point: Checked,
+    before: Iterable[Diagnostic],
+    options: Options,
+    inputs: Inputs,
+    make: Callable[[Checked, Options, Inputs, Chain], T],
+) -> Result[T]:
+    """What is made of one point, None where errors stand in the way, and all that was found."""
+    chain, value = Chain(), None
+    with suppress(Stop):
+        chain.note((*before, *point.diagnostics))
+        value = make(point, options, inputs, chain)
+    return Result(value, tuple(chain.found))
 
 
 AT_POINT = "at the sweep's point "
@@ -126,6 +138,9 @@ def once(results: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
 
 WAITS = "AS591"
 """An assertion that needs an estimate."""
+
+NO_ROOM = ("AS540", "AS541")
+"""What does not fit into memory: an error, and a run all the same."""
 
 
 def compile_spec(path: str | Path, options: Options = DEFAULTS) -> Result[Compiled]:
@@ -176,23 +191,29 @@ def _lowered(
     """The model, the plan, and the job for the simulator whose time the estimate is."""
     model = model_of(spec, document, options, inputs, chain)
     cost = _cost(spec, document, model, inputs, chain)
-    plan = chain.take(lower(spec, model, cost, document.near, brief=brief))
+    lowered = lower(spec, model, cost, document.near, brief=brief)
+    plan = chain.keep(lowered)
+    if any(each.is_error and each.code not in NO_ROOM for each in lowered.diagnostics):
+        raise Stop
     return model, plan, chain.take(_estimating().wing.lower(plan, document.near))
 
 
-def planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Planned:
-    """The plan and the estimate of one variant, with a job for the simulator whose time the estimate is."""
+def planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain, *, detail: bool = True) -> Planned:
+    """The plan and the estimate of one variant, with a job for the simulator whose time the estimate is.
+
+    There is an estimate of what does not fit into memory and of what is asserted otherwise: those errors are kept.
+    """
     document, spec = checked.document, spec_of(checked, chain)
     # An assertion that had to wait for an estimate gets one.
     chain.found = [finding for finding in chain.found if finding.code != WAITS]
     model, plan, job = _lowered(spec, document, options, inputs, chain)
     simulator = _estimating()
-    numbers = estimate(simulator.wing.simulate(job, spec.system.backend), job, plan)
+    numbers = estimate(simulator.wing.simulate(job, spec.system.backend), job, plan, detail=detail)
     if numbers.failure is not None:
         chain.note((_failure(numbers.failure, plan, document),))
     elif any(finding.code == WAITS for finding in checked.diagnostics):
         done = {finding.labels for finding in checked.diagnostics if finding.code != WAITS}
-        chain.note(finding for finding in assess(document, numbers.quantities()) if finding.labels not in done)
+        chain.found += (each for each in assess(document, numbers.quantities()) if each.labels not in done)
     return Planned(document, spec, model, plan, job, numbers)
 
 
@@ -203,6 +224,8 @@ def _estimating() -> Simulator:
 
 def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Compiled:
     made = planned(checked, options, inputs, chain)
+    if has_errors(chain.found):
+        raise Stop
     jobs: dict[str, Any] = {}
     cycles: dict[str, int] = {}
     for simulator in simulators(Ability.BUILD):
@@ -226,7 +249,11 @@ def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) 
         estimate=made.estimate.as_json(),
         cycles=cycles,
         inputs=inputs.digests().items(),
-        spec={"name": next(iter(inputs.contents)), **vars(options), "point": made.name},
+        spec={
+            "name": next(iter(inputs.contents)),
+            **{key: value for key, value in vars(options).items() if key != "over"},
+            "point": made.name,
+        },
     )
     return Compiled(**vars(made), jobs=jobs, bundle=chain.take(emitted))
 

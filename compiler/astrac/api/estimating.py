@@ -39,12 +39,14 @@ class Estimated:
         point: what the sweep chose.
         estimate: None for a spec with errors; of files that cannot be read it is one that fails.
         diagnostics: of reading it.
+        of_spec: whether it is of a spec, which is not estimated as it runs where there are errors.
     """
 
     title: str
     point: tuple[tuple[str, str], ...]
     estimate: Estimate | None
     diagnostics: tuple[Diagnostic, ...]
+    of_spec: bool = False
 
 
 def estimate_spec(name: str, data: bytes, options: Options) -> tuple[Estimated, ...]:
@@ -54,7 +56,7 @@ def estimate_spec(name: str, data: bytes, options: Options) -> tuple[Estimated, 
         title = name if document is None else f"{name} {document.name}".strip()
         point = () if document is None else document.point
         value = None if result.value is None else result.value.estimate
-        found.append(Estimated(title, point, value, result.diagnostics))
+        found.append(Estimated(title, point, value, result.diagnostics, of_spec=True))
     return tuple(found)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.api.checking import DEFAULTS, Chain, Checked, Inputs, Options, Stop, check
-from astrac.diagnostics import Result
+from astrac.diagnostics import Diagnosed, Result
 from astrac.models.model import Model
 from astrac.models.table import ElementBytes
 from astrac.models.transformer import read_transformer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from astrac.language.document import Document
+    from astrac.source import Span
     from astrac.spec import Spec
 
 
@@ -44,24 +46,73 @@ def model_of(spec: Spec, document: Document, options: Options, inputs: Inputs, c
     if spec.model.onnx is None:
         return Model(name, (), 1)
 
-    from astrac.models.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
-
     span = document.near("/model/onnx")
     path = spec.model.onnx
+    shown, identity = _place(path, span)
     model = chain.take(
-        read_model(
+        _read(
             name,
-            path if path.startswith("zoo:") else str(Path(span.source.name).parent / path),
-            bind=dict(spec.model.bind or {}),
-            inputs={entry.name: tuple(entry.shape) for entry in spec.model.inputs or ()},
-            batch=_micro_batch(spec),
-            ties=tuple((pair[0], pair[1]) for pair in spec.model.tie or ()),
-            strict=options.strict,
-            span=span,
+            shown,
+            identity,
+            tuple(sorted((spec.model.bind or {}).items())),
+            tuple((entry.name, tuple(entry.shape)) for entry in spec.model.inputs or ()),
+            _micro_batch(spec),
+            tuple((pair[0], pair[1]) for pair in spec.model.tie or ()),
+            options.strict,
+            span,
         )
     )
     inputs.contents[path if path.startswith("zoo:") else Path(path).name] = model.digest
     return model
+
+
+def _place(path: str, span: Span) -> tuple[str, tuple[int, ...]]:
+    """A model's path from here, and what tells whether its file is still the same; () for one of the zoo."""
+    if path.startswith("zoo:"):
+        return path, ()
+    shown = str(Path(span.source.name).parent / path)
+    try:
+        status = Path(shown).stat()
+    except (OSError, ValueError):
+        return shown, ()
+    return shown, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=32)
+def _read(
+    name: str,
+    path: str,
+    _: tuple[int, ...],
+    bind: tuple[tuple[str, int], ...],
+    inputs: tuple[tuple[str, tuple[int | str, ...]], ...],
+    batch: int,
+    ties: tuple[tuple[str, str], ...],
+    strict: bool,
+    span: Span,
+) -> Result[Model]:
+    """The layers of a model's file, which all points of a sweep share that change nothing in them."""
+    from astrac.models.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
+
+    return read_model(
+        name, path, bind=dict(bind), inputs=dict(inputs), batch=batch, ties=ties, strict=strict, span=span
+    )
+
+
+def model_file(path: str, span: Span) -> str:
+    """The digest of a model's structure; of one of the zoo its name, of what cannot be read why."""
+    shown, identity = _place(path, span)
+    return _digest(shown, identity, span) if identity else path
+
+
+@lru_cache(maxsize=32)
+def _digest(path: str, _: tuple[int, ...], span: Span) -> str:
+    from astrac.models.onnx.digest import digest  # noqa: PLC0415 - onnx costs as much as all else together
+    from astrac.models.onnx.load import load  # noqa: PLC0415 - as above
+
+    try:
+        return digest(load(path, Path(path), span))
+    except Diagnosed as stop:
+        return stop.diagnostic.message
 
 
 def _micro_batch(spec: Spec) -> int:

@@ -238,7 +238,8 @@ def estimate(options: argparse.Namespace) -> int:
     report(compiling.once(result.diagnostics for result in found))
     form = {"text": estimating.as_text, "json": estimating.as_json, "csv": estimating.as_csv}[options.format]
     sys.stdout.write(form(found))
-    return int(any(entry.estimate is None or entry.estimate.fails is not None for entry in found))
+    wrong = any(has_errors(entry.diagnostics) for entry in found if entry.of_spec)
+    return int(wrong or any(entry.estimate is None or entry.estimate.fails is not None for entry in found))
 
 
 # -- fmt

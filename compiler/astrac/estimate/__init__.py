@@ -20,17 +20,20 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "estimate"]
 
 
-def estimate(result: SimulationResult, job: Any = None, plan: Plan | None = None) -> Estimate:
+def estimate(result: SimulationResult, job: Any = None, plan: Plan | None = None, *, detail: bool = True) -> Estimate:
     """What a run takes, and where the time goes.
 
     Args:
         result: of the simulation.
         job: what was simulated; where its nodes are not known, all that is known of ranks is how long they compute.
         plan: that the job was made from; without one, memory, throughput and the names of axes are unknown.
+        detail: also how all other ranks spend their time, what is exchanged, layers and the critical path.
     """
     steps = result.steps if plan is None or plan.spec.training is None else plan.spec.training.steps
     slowest = max(result.classes, key=lambda ranks: ranks.cycles, default=None)
     nodes = job if isinstance(job, Job) else None
+    shown = result.classes if detail or slowest is None else (slowest,)
+    looked_at = None if slowest is None or not detail else nodes
     return Estimate(
         cycles=result.cycles,
         steps=steps,
@@ -38,10 +41,10 @@ def estimate(result: SimulationResult, job: Any = None, plan: Plan | None = None
         runs=result.runs(),
         failure=result.failure,
         doubt=result.doubt,
-        classes=tuple(whole(ranks) if nodes is None else breakdown(nodes, ranks, plan) for ranks in result.classes),
-        traffic=() if nodes is None or slowest is None else traffic(nodes, slowest, plan),
-        layers=() if nodes is None or slowest is None else layers(nodes, slowest, plan),
-        path=() if nodes is None or slowest is None else critical_path(nodes, result, plan),
+        classes=tuple(whole(ranks) if nodes is None else breakdown(nodes, ranks, plan) for ranks in shown),
+        traffic=() if looked_at is None or slowest is None else traffic(looked_at, slowest, plan),
+        layers=() if looked_at is None or slowest is None else layers(looked_at, slowest, plan),
+        path=() if looked_at is None else critical_path(looked_at, result, plan),
         memory=None
         if plan is None
         else max((program.memory for program in plan.programs), key=lambda need: need.total),

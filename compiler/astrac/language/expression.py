@@ -89,6 +89,13 @@ def evaluate(node: syntax.Expression, scope: Scope) -> Value:
             return _unary(node, scope)
         case syntax.Chain():
             return _chain(node, scope)
+        case syntax.Call():
+            ranges = node.name.text == "range"
+            hints = (
+                "a range gives the values of a key of `sweep`" if ranges else "there are no functions: write the value",
+            )
+            message = f"{quoted(node.name.text + '(...)')} is no value"
+            raise Diagnosed(diagnostic("AS220", message, node.span, hints=hints))
 
 
 def describe(value: Value) -> str:
@@ -133,6 +140,9 @@ def paths(node: syntax.Expression) -> Iterator[syntax.Path]:
             yield from paths(node.inner)
         case syntax.Unary():
             yield from paths(node.operand)
+        case syntax.Call():
+            for argument in node.arguments:
+                yield from paths(argument)
         case syntax.Chain():
             for operand in node.operands:
                 yield from paths(operand)

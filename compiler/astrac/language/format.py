@@ -210,13 +210,16 @@ def _flat(node: Node) -> str:
         case syntax.Assertion():
             return f"assert {_flat(node.condition)}" + (f" {node.message.span.text}" if node.message else "")
         case syntax.Number():
-            return node.text if node.unit is None else f"{node.text} {node.unit.text}"
+            factor = node.unit is not None and node.unit.text == "x"  # of a range: `2x`
+            return node.text if node.unit is None else f"{node.text}{'' if factor else ' '}{node.unit.text}"
         case syntax.Path():
             return node.text
         case syntax.Listing():
             return f"[{', '.join(map(_flat, node.values))}]"
         case syntax.Group():
             return f"({_flat(node.inner)})"
+        case syntax.Call():
+            return f"{node.name.text}({', '.join(map(_flat, node.arguments))})"
         case syntax.Unary():
             return f"not {_flat(node.operand)}" if node.operator.text == "not" else f"-{_flat(node.operand)}"
         case syntax.Chain():

@@ -92,7 +92,15 @@ class Chain(NamedTuple):
     span: Span
 
 
-Expression: TypeAlias = Number | Text | Boolean | Path | Listing | Group | Unary | Chain
+class Call(NamedTuple):
+    """A word and values in round brackets, `range(8, 64, 2x)`; what it means is said where it may stand."""
+
+    name: Name
+    arguments: tuple[Expression, ...]
+    span: Span
+
+
+Expression: TypeAlias = Number | Text | Boolean | Path | Listing | Group | Unary | Chain | Call
 
 
 # -- items

@@ -148,6 +148,11 @@ class Builder:
         opening, inner, closing = children
         return syntax.Group(inner, opening.span.to(closing.span))
 
+    def call(self, children: list[Any]) -> syntax.Call:
+        """Makes a call of `word(a, b)`."""
+        name, _, *arguments, closing = children
+        return syntax.Call(name.name(), _values(arguments), name.span.to(closing.span))
+
     def path(self, children: list[Any]) -> syntax.Path:
         """Makes a path of the words in `a` or `a.b`."""
         return syntax.Path(tuple(token.name() for token in children[::2]), children[0].span.to(children[-1].span))

@@ -5,6 +5,7 @@ Overlay has one rule everywhere: scalars and lists replace, blocks merge by kind
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, quoted
@@ -17,43 +18,86 @@ from astrac.source import Source
 from astrac.suggest import did_you_mean, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from astrac.language.resolve.files import Load
+    from astrac.language.resolve.sweep import Point
 
-__all__ = ["resolve"]
+__all__ = ["LOST", "Prepared", "prepare", "resolve"]
+
+LOST = ("AS208", "AS211", "AS216")
+"""What may be missing because it stands in something that did not parse."""
 
 
-def resolve(
-    file: syntax.File, load: Load, profile: str | None = None, settings: Sequence[syntax.Attribute] = ()
-) -> Result[tuple[syntax.Variant, ...]]:
-    """The variants of a root file: one, or one for each point of its sweep.
+@dataclass(frozen=True)
+class Prepared:
+    """A root file with everything chosen but the point of its sweep.
+
+    Attributes:
+        draft: with the profile laid over it.
+        settings: what `--set` says.
+        swept: items that are swept besides those of the file's `sweep`, or in their place.
+    """
+
+    draft: Draft
+    settings: tuple[syntax.Attribute, ...]
+    swept: tuple[syntax.Item, ...]
+
+    def points(self) -> Iterator[Point]:
+        """The points of the sweep, one without a name where nothing is swept; raises Diagnosed."""
+        return points(self.draft.file, self.settings, self.swept, self.draft.lets)
+
+    def variant(self, point: Point) -> syntax.Variant:
+        """The closed file of a point; raises Diagnosed."""
+        return self.draft.assigned([*self.settings, *point.assignments]).closed(point)
+
+
+def prepare(
+    file: syntax.File,
+    load: Load,
+    profile: str | None = None,
+    settings: Sequence[syntax.Attribute] = (),
+    swept: Sequence[syntax.Item] = (),
+) -> Result[Prepared]:
+    """A root file, ready for any of its points.
 
     Args:
         file: the root file.
         load: parses a used file by its path (relative to the working directory, or `std/...`); raises OSError.
         profile: the overlay chosen with `--profile`.
         settings: what `--set` says, each as the attribute `path: value`.
+        swept: items of a sweep besides the file's own; those of one key replace it.
 
     Returns:
-        The variants, unless an error leaves none that means anything; diagnostics are AS2xx, and what `load` found.
+        None where an error leaves nothing that means anything; diagnostics are AS2xx, and what `load` found.
     """
     findings: list[Diagnostic] = []
     files = gather(file, load, findings)
     copier = Copier(named(item for part in (file, *files.used) for item in part.items), findings, broken=files.broken)
     try:
         draft = _profiled(_draft(files, copier, findings), copier, profile)
-        variants = tuple(
-            draft.assigned([*settings, *point.assignments]).closed(point) for point in points(file, settings)
-        )
     except Diagnosed as error:
-        lost = files.broken and error.diagnostic.code in (
-            "AS208",
-            "AS211",
-            "AS216",
-        )  # it may stand in what did not parse
-        return Result(None, tuple(findings) if lost else (*findings, error.diagnostic))
-    return Result(variants, tuple(findings))
+        return Result(None, _with(error, findings, broken=files.broken))
+    return Result(Prepared(draft, tuple(settings), tuple(swept)), tuple(findings))
+
+
+def resolve(
+    file: syntax.File, load: Load, profile: str | None = None, settings: Sequence[syntax.Attribute] = ()
+) -> Result[tuple[syntax.Variant, ...]]:
+    """The variants of a root file, one for each point of its sweep, from what `prepare` takes."""
+    prepared, findings = prepare(file, load, profile, settings)
+    if prepared is None:
+        return Result(None, findings)
+    try:
+        return Result(tuple(map(prepared.variant, prepared.points())), findings)
+    except Diagnosed as error:
+        return Result(None, _with(error, findings, broken=prepared.draft.broken))
+
+
+def _with(error: Diagnosed, findings: Sequence[Diagnostic], *, broken: bool) -> tuple[Diagnostic, ...]:
+    """Findings and an error, unless what it misses may stand in what did not parse."""
+    lost = broken and error.diagnostic.code in LOST
+    return tuple(findings) if lost else (*findings, error.diagnostic)
 
 
 def _draft(files: Files, copier: Copier, findings: list[Diagnostic]) -> Draft:
