@@ -120,6 +120,39 @@ def test_fix_shows_what_changes(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_fix_leaves_what_would_bring_a_finding_and_says_so(tmp_path, capsys):
+    path = tmp_path / "workload.txt"
+    rows = "".join(f"{name} -1 1.0 REDUCE 8 1 NONE 0 1 NONE 0 1\n" for name in "ab")
+    path.write_text(f"data\n2\n{rows}")
+    before = guarding.check(str(path)).diagnostics
+    assert [finding.code for finding in before] == ["AS740"]  # nothing below an unknown policy is looked at
+    assert main(["fix", str(path)]) == 0
+    told = capsys.readouterr().err
+    assert "warning[AS885]: `data` stays: `DATA` would bring AS744" in told
+    assert f"{path}:1:1" in told
+    once = path.read_text()
+    assert once == f"data\n2\n{rows}".replace("1.0", "1")
+    main(["fix", str(path)])
+    assert path.read_text() == once
+
+
+def test_fix_of_a_folder_mends_the_network_first(tmp_path, capsys):
+    folder = tmp_path / "run"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "network.yml").write_text(NETWORK.replace("topology", "Topology"))
+    (folder / "system.json").write_text(json.dumps(guard_inputs.SYSTEM))
+    (folder / "inner" / "memory.json").write_text('{"memory-type": "no-memory-expansion"}')
+    (folder / "notes.txt").write_text("topology is fine")
+    assert main(["fix", str(folder)]) == 0
+    assert (folder / "network.yml").read_text() == NETWORK
+    system = json.loads((folder / "system.json").read_text())
+    assert {tuple(system[key]) for key in guard_inputs.LISTS} == {("ring", "ring")}
+    assert "NO_MEMORY_EXPANSION" in (folder / "inner" / "memory.json").read_text()
+    capsys.readouterr()
+    assert main(["fix", str(folder)]) == 0
+    assert capsys.readouterr().out == ""
+
+
 # -- decode, encode
 
 

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from astrac.api.guarding import MAX_TEXT, machine_set, sets_of
-from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors
+from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors, quoted
 from astrac.files import content
-from astrac.simulators.protocol import Ability
+from astrac.simulators.protocol import Ability, Edit
 from astrac.simulators.table import SPEC, kinds, named, reader, recognise, simulators
 from astrac.source import Source
 from astrac.survey import survey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from astrac.diagnostics import Diagnostic
-    from astrac.simulators.protocol import Edit
 
 
 # -- fix
+
+MAX_ROUNDS = 5
+"""One repair may open the way to another; what does not settle then is left as it is."""
+
+MAX_TRIALS = 50
+"""Of parts of the repairs of a text, when all together would add a finding."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,18 @@ class Mended:
         return "".join(line if line.endswith("\n") else f"{line}\n\\ no newline at the end\n" for line in lines)
 
 
+def texts_of(paths: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """The files among the paths, and the texts in the folders by kind: of the table's order, the first mend others."""
+    for path in paths:
+        if Path(path).is_dir():
+            found = survey(Path(path)).files
+            yield from (
+                (str(file), kind) for kind, row in kinds().items() if row.is_text for file in found.get(kind, ())
+            )
+        else:
+            yield path, None
+
+
 def mend(path: str, kind: str | None = None) -> Result[Mended]:
     """A file with what has one right answer put right; as it is where nothing has one.
 
@@ -63,11 +81,62 @@ def mend(path: str, kind: str | None = None) -> Result[Mended]:
     if word is None or word == SPEC or not kinds()[word].is_text:
         message = "not one of ASTRA-sim's text files, as far as its content tells"
         return Result(None, (diagnostic("AS781", message, Source(path).whole()),))
-    body = text.removeprefix("\ufeff")
-    # A simulator that does not pass over a byte-order mark takes it for a part of the first word.
-    mark = text[: len(text) - len(body)] if kinds()[word].mark else ""
-    edits = reader(word).wing.fix(word, Source(path, body), lambda: survey(Path(path).parent).files)
-    return Result(Mended(path, text, mark + edited(body, edits)))
+    simulator = reader(word)
+
+    def edits_of(text: str) -> list[Edit]:
+        """All that the text lends itself to; a mark is not taken for a part of the first word."""
+        body = text.removeprefix("\ufeff")
+        further = simulator.wing.fix(word, Source(path, body), lambda: survey(Path(path).parent).files)
+        shift = len(text) - len(body)
+        mark = [Edit(0, shift, "")] if shift and not kinds()[word].mark else []
+        return mark + [Edit(edit.start + shift, edit.end + shift, edit.text) for edit in further]
+
+    def findings(text: str) -> tuple[Diagnostic, ...]:
+        body = text.removeprefix("\ufeff") if kinds()[word].mark else text
+        return simulator.wing.check_file(word, Source(path, body), body.encode(), None)
+
+    return _settled(path, text, edits_of, findings)
+
+
+_Findings: TypeAlias = "Callable[[str], tuple[Diagnostic, ...]]"
+
+
+def _settled(path: str, text: str, edits_of: Callable[[str], list[Edit]], findings: _Findings) -> Result[Mended]:
+    """A text after all repairs that add no finding, until there are no more; AS885 for each that would."""
+    after = text
+    for _ in range(MAX_ROUNDS):
+        kept, refused = _sound(Source(path, after), edits_of(after), findings)
+        before, after = after, edited(after, kept)
+        if after == before:
+            return Result(Mended(path, text, after), tuple(refused))
+    return Result(Mended(path, text, text))
+
+
+def _sound(source: Source, edits: list[Edit], findings: _Findings) -> tuple[list[Edit], list[Diagnostic]]:
+    """The edits that add no finding, all together or in ever smaller parts, and what is said of the others."""
+    parts = [edits] if edits else []
+    kept: list[Edit] = []
+    refused: list[Diagnostic] = []
+    found = findings(source.text) if edits else ()
+    for _ in range(MAX_TRIALS):
+        if not parts:
+            break
+        part = parts.pop()
+        then = findings(edited(source.text, [*kept, *part]))
+        if len(then) <= len(found) and _errors(then) <= _errors(found):
+            kept, found = kept + part, then
+        elif len(part) > 1:
+            parts += [part[len(part) // 2 :], part[: len(part) // 2]]
+        else:
+            span = source.span(part[0].start, part[0].end)
+            added = Counter(one.code for one in then) - Counter(one.code for one in found)
+            message = f"{quoted(span.text)} stays: {quoted(part[0].text)} would bring {', '.join(sorted(added))}"
+            refused.append(diagnostic("AS885", message, span, hints=("write it by hand, together with the rest",)))
+    return kept, refused
+
+
+def _errors(found: Iterable[Diagnostic]) -> int:
+    return sum(finding.is_error for finding in found)
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:

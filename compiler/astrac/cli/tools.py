@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @command(
     "astrac fix network.yml system.json",
-    argument("files", nargs="+", metavar="FILE", help="text files of ASTRA-sim's"),
+    argument("files", nargs="+", metavar="FILE", help="text files of ASTRA-sim's, or folders of them"),
     KIND,
     flag("--diff", "show what would change and write nothing; status 1 if any"),
 )
@@ -26,8 +26,8 @@ def fix(options: Namespace) -> int:
     from astrac.api import converting
 
     status = 0
-    for path in options.files:
-        result = converting.mend(path, options.kind)
+    for path, kind in converting.texts_of(options.files):
+        result = converting.mend(path, options.kind or kind)
         report(result.diagnostics)
         mended = result.value
         if mended is None:
