@@ -311,3 +311,41 @@ def test_kill_at_any_moment_leaves_a_whole_bundle(tmp_path, monkeypatch, able):
     assert moment > 30  # three files and a manifest, their folders, the exchange, and the old ones' removal
     assert seen >= {("out",), (".out.astrac-new", "out")}
     assert able or seen >= {(".out.astrac-old", "out"), (".out.astrac-new", ".out.astrac-old")}
+
+
+# -- changes by hand
+
+
+def test_a_file_that_was_changed_by_hand_is_not_overwritten(tmp_path):
+    out = tmp_path / "out"
+    assert bundle.write(of(3), out).ok
+    script = out / "astra-sim-2/run.sh"
+    script.write_text("mine, and longer")
+    result = bundle.write(of(3, "b"), out)
+    assert codes(result) == ["AS793"]
+    assert result.diagnostics[0].message.startswith(f"`astra-sim-2/run.sh` in `{out}` changed")
+    assert "--overwrite" in result.diagnostics[0].hints[0]
+    assert script.read_text() == "mine, and longer"
+    assert names(tmp_path) == ["out"]
+    assert bundle.write(of(3, "b"), out, overwrite=True).ok
+    assert script.read_text() == "b"
+    assert bundle.write(of(3), out).ok
+
+
+def test_a_change_of_as_many_bytes_is_told_by_its_digest_and_linked_files_once(tmp_path):
+    out = tmp_path / "out"
+    assert bundle.write(of(3), out).ok
+    built = (out / "manifest.json").stat().st_mtime_ns
+    (out / "astra-sim-2/workload/x.1.et").write_text("c" * 10)
+    os.utime(out / "astra-sim-2/workload/x.1.et", ns=(built, built + 1))
+    (message,) = (finding.message for finding in bundle.write(of(3), out).diagnostics)
+    assert message == f"`astra-sim-2/workload/x.0.et` in `{out}` changed since its build"
+
+
+def test_files_that_are_younger_or_gone_are_no_change(tmp_path):
+    out = tmp_path / "out"
+    assert bundle.write(of(3), out).ok
+    for path in out.rglob("*.et"):
+        os.utime(path)
+    (out / "astra-sim-2/run.sh").unlink()
+    assert bundle.write(of(3), out).ok

@@ -1,8 +1,10 @@
 """Single files of every kind: known by what is in them, checked, bounded; the pages of the guard's codes."""
 
+import errno
 import json
 import os
 import time
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -10,6 +12,7 @@ from jsonschema import Draft202012Validator
 import guard_inputs
 from astrac import resources
 from astrac.api import guarding
+from astrac.cli import main
 from astrac.codes import CODES
 from astrac.diagnostics import has_errors
 from astrac.render import render
@@ -449,3 +452,59 @@ def test_a_bundle_without_one_of_its_files_cannot_run(tmp_path):
         assert found.code == "AS708"
         assert f"without a {missing} file" in found.message
         path.write_bytes(text)
+
+
+def test_a_bus_in_every_npu_is_told_with_what_it_does_to_direct(tmp_path):
+    system = guard_inputs.SYSTEM | {"model-shared-bus": 1, "L": 1, "o": 1, "g": 1, "G": 0.1}
+    for word, told in (("ring", False), ("halvingDoubling", False), ("direct", True), ("direct4", True)):
+        path = tmp_path / "system.json"
+        path.write_text(json.dumps(system | {"all-reduce-implementation": [word]}))
+        (bus,) = (one for one in guarding.check(str(path)).diagnostics if one.code == "AS886")
+        assert (f"`{word}` sends several at once" in bus.message) == told
+    path.write_text(json.dumps(system | {"model-shared-bus": 0}))
+    assert "AS886" not in [one.code for one in guarding.check(str(path)).diagnostics]
+
+
+@pytest.fixture
+def closed(tmp_path, monkeypatch):
+    """A folder below which one may not be looked into, also by root, and a file that nobody may read."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "system.json").write_text(SYSTEM)
+    scandir, path_open = os.scandir, Path.open
+
+    def refusing(path):
+        if str(path).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    return tmp_path, path_open
+
+
+def test_a_folder_that_cannot_be_read_is_told(closed, capsys, monkeypatch):
+    folder, path_open = closed
+    (finding,) = (one for one in guarding.check(str(folder)).diagnostics if one.code == "AS700")
+    assert finding.message == f"cannot read `{folder}/closed`: permission denied"
+    assert main(["check", str(folder)]) == 1
+    assert main(["fix", str(folder)]) == 1
+    assert "closed`: permission denied" in capsys.readouterr().err
+    monkeypatch.chdir(folder)
+    assert main(["check", "--bundles", "x.astra"]) == 1
+    assert "closed`: permission denied" in capsys.readouterr().out
+
+    def refusing(path, *rest, **more):
+        if path.name == "system.json":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return path_open(path, *rest, **more)
+
+    monkeypatch.setattr(Path, "open", refusing)
+    messages = [one.message for one in guarding.check(str(folder)).diagnostics]
+    assert f"cannot read `{folder}/system.json`: permission denied" in messages
+
+
+def test_tables_that_are_no_regular_files_are_not_opened(tmp_path):
+    (tmp_path / "system.json").write_text(SYSTEM[:-1] + ', "per-node-custom-implementation": "fifo"}')
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "network.yml").write_text(NETWORK)
+    (tmp_path / "w.0.et").write_bytes(guard_inputs.trace(TRACE))
+    assert guarding.check(str(tmp_path)).diagnostics  # that it comes back is what counts

@@ -72,7 +72,7 @@ def test_tags_have_a_sign(tmp_path, tag, told):
 
 
 def test_a_part_of_the_simulator_that_is_not_modelled(tmp_path):
-    assert [code for code, _ in found(tmp_path / "b", **{"model-shared-bus": 1})] == ["AS875", "AS870"]
+    assert [code for code, _ in found(tmp_path / "b", **{"model-shared-bus": 1})] == ["AS886", "AS875", "AS870"]
     unplayed = estimate_folder(tmp_path / "b", None)
     assert {each.code for each in unplayed.diagnostics} == {"AS715"}
     assert unplayed.estimate.failure.outcome is Outcome.UNKNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, diagnostic
@@ -10,7 +11,9 @@ from astrac.source import Source
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
+
+    from astrac.diagnostics import Diagnostic
 
 
 def text(path: Path, limit: int, inside: Path | None = None, *, mark: bool = True) -> Source:
@@ -51,6 +54,13 @@ def content(path: Path, inside: Path | None, limit: int) -> tuple[bytes, os.stat
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name that no file can have
         words = getattr(error, "strerror", None) or str(error)
         raise _refused(path, f"cannot read `{path}`: {words.lower()}") from None
+
+
+def unreadable(errors: Iterable[OSError]) -> Iterator[Diagnostic]:
+    """AS700 for folders and files that nobody may look at."""
+    for error in errors:
+        path = Path(str(error.filename))
+        yield _refused(path, f"cannot read `{path}`: {(error.strerror or str(error)).lower()}").diagnostic
 
 
 def _refused(path: Path, message: str) -> Diagnosed:

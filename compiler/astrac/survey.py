@@ -57,6 +57,7 @@ class Survey:
         sets: files that run together.
         nearly: files that belong together, and lack some that a run needs.
         alone: kind and path of what belongs to neither.
+        unread: what the system has against reading a folder or a file.
     """
 
     files: dict[str, list[Path]] = field(default_factory=dict)
@@ -64,6 +65,7 @@ class Survey:
     sets: list[FileSet] = field(default_factory=list)
     nearly: list[FileSet] = field(default_factory=list)
     alone: list[Entry] = field(default_factory=list)
+    unread: list[OSError] = field(default_factory=list)
 
 
 def survey(folder: Path, listed: Sequence[Path] | None = None) -> Survey:
@@ -78,7 +80,7 @@ def survey(folder: Path, listed: Sequence[Path] | None = None) -> Survey:
     by_suffix = {kind.suffix: word for word, kind in known.items() if kind.suffix}
     by_name = {kind.name: word for word, kind in known.items() if kind.name}
     ours = []
-    for path in islice(_walk(folder) if listed is None else listed, MAX_ENTRIES):
+    for path in islice(_walk(folder, found.unread.append) if listed is None else listed, MAX_ENTRIES):
         match = OF_RANK.fullmatch(path.name)
         if match and match[3] in by_suffix:
             prefix = path.with_name(match[1])
@@ -89,7 +91,7 @@ def survey(folder: Path, listed: Sequence[Path] | None = None) -> Survey:
         elif path.name == MANIFEST and read_manifest(path.parent) is not None:
             ours.append(path.parent)
         else:
-            kind = _kind_of(path, by_suffix, by_name)
+            kind = _kind_of(path, by_suffix, by_name, found.unread.append)
             if kind is not None:
                 found.files.setdefault(kind, []).append(path)
     for simulator in simulators():
@@ -108,9 +110,9 @@ def survey(folder: Path, listed: Sequence[Path] | None = None) -> Survey:
     return found
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, unread: Callable[[OSError], None]) -> Iterator[Path]:
     """Files below a folder, in an order of their own."""
-    for at, folders, files in os.walk(folder):
+    for at, folders, files in os.walk(folder, onerror=unread):
         here = Path(at)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if len(here.relative_to(folder).parts) >= MAX_DEPTH:
@@ -119,14 +121,17 @@ def _walk(folder: Path) -> Iterator[Path]:
             yield here / name
 
 
-def _kind_of(path: Path, by_suffix: dict[str, str], by_name: dict[str, str]) -> str | None:
+def _kind_of(
+    path: Path, by_suffix: dict[str, str], by_name: dict[str, str], unread: Callable[[OSError], None]
+) -> str | None:
     """What a file is, by its content; what cannot be read, is large, or means nothing to us is None."""
     try:
         if not path.is_file() or (path.stat().st_size > MAX_BYTES and path.suffix not in by_suffix):
             return None
         with path.open("rb") as file:
             data = file.read(MAX_BYTES)
-    except OSError:
+    except OSError as error:
+        unread(error)
         return None
     kind = recognise(path.name, data)
     if kind is None and b"\0" not in data and data.lstrip()[:1] in {b"", b"{"}:

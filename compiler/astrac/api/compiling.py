@@ -306,7 +306,12 @@ def _cures(plan: Plan, document: Document) -> Iterator[str]:
 
 
 def write(
-    compiled: Compiled, folder: str | Path, *, copy: bool = False, progress: Callable[[int], None] | None = None
+    compiled: Compiled,
+    folder: str | Path,
+    *,
+    copy: bool = False,
+    overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> Result[Path]:
     """Puts the bundle into a folder, whole or not at all.
 
@@ -314,6 +319,7 @@ def write(
         compiled: what to write.
         folder: new, empty, or with a bundle of ours.
         copy: write equal files several times instead of linking them.
+        overwrite: files of a bundle there that somebody changed, too.
         progress: told the bytes of each file that is written.
     """
-    return write_bundle(compiled.bundle, folder, copy=copy, progress=progress)
+    return write_bundle(compiled.bundle, folder, copy=copy, overwrite=overwrite, progress=progress)

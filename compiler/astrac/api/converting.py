@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from astrac.api.guarding import MAX_TEXT, machine_set, sets_of
 from astrac.diagnostics import Diagnosed, Result, diagnostic, has_errors, quoted
-from astrac.files import content
+from astrac.files import content, unreadable
 from astrac.simulators.protocol import Ability, Edit
 from astrac.simulators.table import SPEC, kinds, named, reader, recognise, simulators
 from astrac.source import Source
@@ -52,16 +52,14 @@ class Mended:
         return "".join(line if line.endswith("\n") else f"{line}\n\\ no newline at the end\n" for line in lines)
 
 
-def texts_of(paths: Iterable[str]) -> Iterator[tuple[str, str | None]]:
-    """The files among the paths, and the texts in the folders by kind: of the table's order, the first mend others."""
-    for path in paths:
-        if Path(path).is_dir():
-            found = survey(Path(path)).files
-            yield from (
-                (str(file), kind) for kind, row in kinds().items() if row.is_text for file in found.get(kind, ())
-            )
-        else:
-            yield path, None
+def texts_of(path: str) -> Result[tuple[tuple[str, str | None], ...]]:
+    """A file; or the texts in a folder with their kinds, in the order of the table: the first help to mend others."""
+    if not Path(path).is_dir():
+        return Result(((path, None),))
+    found = survey(Path(path))
+    texts = [kind for kind, row in kinds().items() if row.is_text]
+    files = ((str(file), kind) for kind in texts for file in found.files.get(kind, ()))
+    return Result(tuple(files), tuple(unreadable(found.unread)))
 
 
 def mend(path: str, kind: str | None = None) -> Result[Mended]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
-from astrac.files import content
+from astrac.files import content, unreadable
 from astrac.simulators.table import SPEC, foreign, kinds, named, reader, recognise, simulators
 from astrac.source import Source
 from astrac.survey import Survey, survey
@@ -92,7 +92,7 @@ def check(
 def check_folder(folder: str, backend: str | None = None) -> Guarded:
     """Every file below a folder that a simulator reads: as a set where files run together, else one by one."""
     found = survey(Path(folder))
-    diagnostics = [*_together(found, backend), *_apart(folder, found), *_unnamed(found)]
+    diagnostics = [*unreadable(found.unread), *_together(found, backend), *_apart(folder, found), *_unnamed(found)]
     files = sum(len(one.files) for one in (*found.sets, *found.nearly))
     seen: set[object] = set()
     for kind, path in found.alone:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+from contextlib import suppress
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from astrac.api.checking import MAX_SPEC_BYTES, Options
+from astrac.api.checking import Options, read
 from astrac.api.compiling import compile_data
 from astrac.bundle import MANIFEST, entries, read_manifest
 from astrac.bundle.artifact import files_of
 from astrac.diagnostics import diagnostic
+from astrac.files import unreadable
 from astrac.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from astrac.api.compiling import Compiled
     from astrac.diagnostics import Diagnostic
@@ -34,25 +36,27 @@ def stale(given: Iterable[str]) -> tuple[int, tuple[Diagnostic, ...]]:
         given: files of bundles, or specs, which stand for every bundle below the working folder that was made of them.
     """
     folders: dict[Path, None] = {}
+    unread: dict[str, OSError] = {}
     for path in map(Path, given):
         if path.suffix == ".astra":
-            folders |= dict.fromkeys(_made_of(path.name))
+            folders |= dict.fromkeys(_made_of(path.name, lambda error: unread.setdefault(error.filename, error)))
         else:
             bundles = (top for top in (path, *path.parents) if read_manifest(top) is not None)
             folders |= dict.fromkeys(islice(bundles, 1))
-    return len(folders), tuple(finding for folder in folders for finding in _check(folder))
+    found = (finding for folder in folders for finding in _check(folder))
+    return len(folders), (*unreadable(unread.values()), *found)
 
 
-def _walk() -> Iterator[Path]:
+def _walk(unread: Callable[[OSError], object] | None = None) -> Iterator[Path]:
     """Files below the working folder, hidden ones not."""
-    for at, below, files in os.walk("."):
+    for at, below, files in os.walk(".", onerror=unread):
         below[:] = sorted(name for name in below if not name.startswith("."))
         yield from (Path(at) / name for name in sorted(files))
 
 
-def _made_of(name: str) -> Iterator[Path]:
+def _made_of(name: str, unread: Callable[[OSError], object]) -> Iterator[Path]:
     """Folders of bundles that were made of a spec by this name."""
-    for path in islice(_walk(), MAX_ENTRIES):
+    for path in islice(_walk(unread), MAX_ENTRIES):
         manifest = read_manifest(path.parent) if path.name == MANIFEST else None
         lines = () if manifest is None else manifest.get("inputs", ())
         if any(isinstance(line, dict) and line.get("name") == name for line in lines):
@@ -78,7 +82,11 @@ def _check(folder: Path) -> Iterator[Diagnostic]:
         targets=tuple(map(str, recipe.get("targets", ()))),
         strict=bool(recipe.get("strict")),
     )
-    results = compile_data(str(spec), spec.read_bytes(), options)
+    try:
+        results = compile_data(str(spec), read(str(spec)), options)
+    except OSError as error:
+        yield from unreadable([error])
+        return
     compiled = results[0].value if len(results) == 1 else None
     broken = [finding for result in results for finding in result.diagnostics if finding.is_error]
     if compiled is None or broken:
@@ -104,9 +112,14 @@ def _find(name: str, folder: Path, manifest: dict[str, Any]) -> Path | None:
     found = [path for path in near if path.is_file()]
     found += [path for path in islice(_walk(), MAX_ENTRIES) if path.name == name]
     digests = {line.get("digest") for line in manifest.get("inputs", ()) if isinstance(line, dict)}
-    small = [path for path in found if path.stat().st_size <= MAX_SPEC_BYTES]
-    exact = (path for path in small if f"sha256:{sha256(path.read_bytes()).hexdigest()}" in digests)
-    return next(exact, small[0] if small else None)
+    return next((path for path in found if _hash(path) in digests), found[0] if found else None)
+
+
+def _hash(path: Path) -> str | None:
+    """As a manifest says it; None of what nobody may read, or is too large to be a spec."""
+    with suppress(OSError):
+        return f"sha256:{sha256(read(str(path))).hexdigest()}"
+    return None
 
 
 def _compared(folder: Path, command: str, manifest: dict[str, Any], compiled: Compiled) -> Iterator[Diagnostic]:

@@ -125,11 +125,11 @@ def _ranges(text: str) -> Iterator[range]:
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest of a folder, None when there is none or it is not of ours; as far as it is looked at here."""
     file = folder / MANIFEST
-    if file.is_symlink() or not file.is_file() or file.stat().st_size > _MAX_BYTES:
-        return None
     try:
+        if file.is_symlink() or not file.is_file() or file.stat().st_size > _MAX_BYTES:
+            return None
         document = json.loads(file.read_bytes())
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) and _is_ours(document) else None
 

@@ -16,13 +16,14 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from astrac.bundle.artifact import MANIFEST, entry, json_text, listed_files, read_manifest
+from astrac.bundle.artifact import MANIFEST, entry, files_of, json_text, listed_files, read_manifest
 from astrac.diagnostics import Diagnosed, Result, diagnostic
 
 if TYPE_CHECKING:
@@ -36,7 +37,12 @@ _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
 def write(
-    bundle: Bundle, folder: str | Path, *, copy: bool = False, progress: Callable[[int], None] | None = None
+    bundle: Bundle,
+    folder: str | Path,
+    *,
+    copy: bool = False,
+    overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> Result[Path]:
     """Put a bundle into a folder, whole or not at all.
 
@@ -44,13 +50,17 @@ def write(
         bundle: what to write.
         folder: made if missing; else empty or with a manifest of ours.
         copy: write equal files several times instead of linking them.
+        overwrite: files of the bundle there that were changed since, too.
         progress: told the bytes of each artifact (once for all its links) when it is written.
 
     Returns:
-        The folder, or AS713 to AS713.
+        The folder, or AS711 to AS713, AS793.
     """
     try:
         with _locked(place := _place(folder)):
+            _repair(place)
+            if not overwrite:
+                _refuse_changes(place)
             _write(bundle, place, copy=copy, progress=progress or (lambda _: None))
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
@@ -100,7 +110,6 @@ def _locked(place: _Folders) -> Iterator[None]:
 
 
 def _write(bundle: Bundle, place: _Folders, *, copy: bool, progress: Callable[[int], None]) -> None:
-    _repair(place)
     kept = _kept(place, bundle)
     try:
         place.new.mkdir()
@@ -209,6 +218,35 @@ def _kept(place: _Folders, bundle: Bundle) -> _Kept:
     )
     _refuse_clashes(place, bundle, kept)
     return kept
+
+
+def _refuse_changes(place: _Folders) -> None:
+    """AS793 where somebody changed a file: it has another size, or is younger than the manifest and other."""
+    manifest = read_manifest(place.folder)
+    if manifest is None:
+        return
+    built = (place.folder / MANIFEST).stat().st_mtime_ns
+    changed: list[str] = []
+    seen: set[int] = set()
+    for line in manifest["files"]:
+        for path in files_of(line) if line.keys() >= {"size", "sha256"} else ():
+            with suppress(OSError):  # what is gone, or led elsewhere, is nobody's work
+                status = (place.folder / path).lstat()
+                if stat.S_ISREG(status.st_mode) and status.st_ino not in seen:  # hard links are one file
+                    seen.add(status.st_ino)
+                    other = status.st_size != line["size"]
+                    if other or (status.st_mtime_ns > built and _digest(place.folder / path) != line["sha256"]):
+                        changed.append(path)
+    if changed:
+        more = f" and {len(changed) - 1} other files" if len(changed) > 1 else ""
+        message = f"`{changed[0]}`{more} in `{place.shown}` changed since its build"
+        hints = ("say it in the spec, or build into another folder; `--overwrite` gives the changes up",)
+        raise Diagnosed(diagnostic("AS793", message, hints=hints))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _refuse_clashes(place: _Folders, bundle: Bundle, kept: _Kept) -> None:

@@ -93,7 +93,7 @@ def check(options: argparse.Namespace) -> int:
             guarded = guarding.check(path, options.kind, options.backend, only_inputs=options.inputs)
             files += guarded.files
             findings += guarded.diagnostics
-            if not guarded.files and not specs and not options.inputs:
+            if not guarded.files and not guarded.diagnostics and not specs and not options.inputs:
                 raise Usage(f"no file of ours or of ASTRA-sim's below {path}")
     if inputs:
         from astrac.api import guarding
@@ -132,6 +132,7 @@ def _check_spec(name: str, data: bytes, options: argparse.Namespace) -> list[Dia
         "--target", choices=targets, action="append", default=[], help="only this simulator (default: all that can)"
     ),
     flag("--copy", "write equal traces as files of their own, not as hard links"),
+    flag("--overwrite", "replace the files of an earlier build that were changed since, too"),
     flag("--strict", "an ONNX operator that is not known is an error"),
     *VARIANT,
 )
@@ -158,7 +159,8 @@ def build(options: argparse.Namespace) -> int:
         folder, total = top / made.name, made.bundle.bytes
         files = made.bundle.files - 1  # the manifest is not counted
         print(f"bundle      {folder}: {files:,} files for {made.estimate.npus:,} ranks, {size(total)}")
-        written = compiling.write(made, folder, copy=options.copy, progress=_progress(total))
+        show = _progress(total)
+        written = compiling.write(made, folder, copy=options.copy, overwrite=options.overwrite, progress=show)
         report(written.diagnostics)
         if written.value is None:
             status = 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from astrac.cli.shared import KIND, Usage, argument, command, flag, output_format, read, report, shown, writing
 from astrac.cli.streams import document
 from astrac.codes import CODES
+from astrac.diagnostics import has_errors
 from astrac.suggest import nearest
 
 if TYPE_CHECKING:
@@ -26,20 +27,30 @@ def fix(options: Namespace) -> int:
     from astrac.api import converting
 
     status = 0
-    for path, kind in converting.texts_of(options.files):
-        result = converting.mend(path, options.kind or kind)
-        report(result.diagnostics)
-        mended = result.value
-        if mended is None:
-            status = 1
-        elif mended.before != mended.after:
-            document(mended.difference)
-            if options.diff:
-                status = 1
-            else:
-                with writing(path):
-                    Path(path).write_text(mended.after, encoding="utf-8", newline="")
+    for given in options.files:
+        texts, unread = converting.texts_of(given)
+        report(unread)
+        status |= int(has_errors(unread))
+        for path, kind in texts or ():
+            status |= _fix(path, options.kind or kind, only_shown=options.diff)
     return status
+
+
+def _fix(path: str, kind: str | None, *, only_shown: bool) -> int:
+    from astrac.api import converting
+
+    result = converting.mend(path, kind)
+    report(result.diagnostics)
+    mended = result.value
+    if mended is None:
+        return 1
+    if mended.before != mended.after:
+        document(mended.difference)
+        if only_shown:
+            return 1
+        with writing(path):
+            Path(path).write_text(mended.after, encoding="utf-8", newline="")
+    return 0
 
 
 @command(

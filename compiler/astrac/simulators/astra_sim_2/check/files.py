@@ -9,7 +9,7 @@ from astrac import conform
 from astrac.diagnostics import Diagnosed, Label, diagnostic
 from astrac.job import Kind, MemoryType
 from astrac.positioned import child
-from astrac.simulators.algorithms import ALGORITHMS
+from astrac.simulators.algorithms import ALGORITHMS, by_word_2
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.read.documents import (
     PARSERS,
@@ -78,9 +78,24 @@ def _about_system(tree: Tree, _npus: int | None) -> Iterator[Diagnostic]:
         yield diagnostic("AS862", "without `local-mem-bw` the reductions of collectives take no time", place)
     for row in ALGORITHMS.values():
         yield from _instead(tree, row)
+    if value.get("model-shared-bus") == 1:
+        yield _about_bus(tree)
     if value.get("model-shared-bus") == 1 and not value.keys() & {"L", "o", "g", "G"}:
         message = "`L`, `o`, `g` and `G` are missing: the bus costs nothing but `local-reduction-delay`"
         yield diagnostic("AS875", message, tree.at("/model-shared-bus"))
+
+
+def _about_bus(tree: Tree) -> Diagnostic:
+    """AS886: the bus of `L`, `o`, `g` and `G`, and algorithms that send several messages at once through it."""
+    lists = {key: tree.value.get(key) for key in keys.IMPLEMENTATION_KEYS.values()}
+    words = [(word, key) for key, list_ in lists.items() if isinstance(list_, list) for word in map(str, list_)]
+    at_once = [(word, key) for word, key in words if (named := by_word_2(word)) is not None and named.row.windowed]
+    message = "every message waits for a bus in its NPU: other times than without, which nothing here foretells"
+    if at_once:
+        message += f"; `{at_once[0][0]}` sends several at once, and the simulator can abort when they pass each other"
+    hints = ("`model-shared-bus: 0` takes `endpoint-delay` in its place",)
+    notes = [Label(tree.at(f"/{key}"), "sends several at once") for _, key in at_once[:1]]
+    return diagnostic("AS886", message, tree.at("/model-shared-bus"), *notes, hints=hints)
 
 
 def _instead(tree: Tree, row: Algorithm) -> Iterator[Diagnostic]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from astrac import conform
 from astrac.bundle import read_manifest
 from astrac.diagnostics import Diagnosed, diagnostic
+from astrac.files import content
 from astrac.simulators.astra_sim_2 import keys
 from astrac.simulators.astra_sim_2.groups import Names, recall
 from astrac.suggest import did_you_mean
@@ -128,19 +129,23 @@ def set_apart(files: dict[str, list[Path]]) -> None:
     """
     named: set[str] = set()
     for path in files.get("system", ()):
-        text = path.read_text("utf-8", "replace")
+        text = _letters(path)
         tables = (near / name for name in _TABLE.findall(text) for near in (path.parent, *path.parents[1:4]))
-        entries = (
-            _ENTRY.findall(table.read_text("utf-8", "replace"))
-            for table in tables
-            if table.is_file() and table.stat().st_size < MAX_TABLE
-        )
+        entries = (_ENTRY.findall(_letters(table)) for table in tables)
         named.update(name.rpartition("/")[2] for name in (*_CUSTOM.findall(text), *chain.from_iterable(entries)))
     traces = files.get("trace", [])
     algorithms = [prefix for prefix in traces if prefix.name in named]
     if algorithms and len(algorithms) < len(traces):
         files["trace"] = [prefix for prefix in traces if prefix.name not in named]
         files["algorithm"] = algorithms
+
+
+def _letters(path: Path) -> str:
+    """A text as far as it is one; of what cannot be read, is no regular file or is large, nothing."""
+    try:
+        return content(path, None, MAX_TABLE)[0].decode("utf-8", "replace")
+    except (Diagnosed, FileNotFoundError):
+        return ""
 
 
 _CUSTOM = re.compile(r'-custom"\s*:\s*\[\s*"([^"]+)"')
