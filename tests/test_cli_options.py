@@ -25,12 +25,12 @@ GIVEN = {  # command: its arguments, and what they give
         {"files": ["a"], "kind": "trace", "backend": "ns3", "inputs": True, "shallow": True, "bundles": True, "profile": "p",
          "set": ["x=1", "y=2"], "point": "q", "format": "sarif", "print": True},
     ),
-    "build": (["a"], {"spec": "a", "output": None, "target": [], "copy": False, "strict": False, **VARIANT}),
+    "build": (["a"], {"spec": "a", "output": None, "target": [], "copy": False, "overwrite": False, "strict": False, **VARIANT}),
     "build all": (
-        ["a", "-o", "d", "--target", "astra-sim-1", "--target", "astra-sim-2", "--copy", "--strict"],
-        {"spec": "a", "output": "d", "target": ["astra-sim-1", "astra-sim-2"], "copy": True, "strict": True, **VARIANT},
+        ["a", "-o", "d", "--target", "astra-sim-1", "--target", "astra-sim-2", "--copy", "--overwrite", "--strict"],
+        {"spec": "a", "output": "d", "target": ["astra-sim-1", "astra-sim-2"], "copy": True, "overwrite": True, "strict": True, **VARIANT},
     ),
-    "build long": (["a", "--output", "d"], {"spec": "a", "output": "d", "target": [], "copy": False, "strict": False, **VARIANT}),
+    "build long": (["a", "--output", "d"], {"spec": "a", "output": "d", "target": [], "copy": False, "overwrite": False, "strict": False, **VARIANT}),
     "estimate": ([], {"paths": [], "backend": None, **VARIANT, "format": "text"}),
     "estimate all": (
         ["a", "b", "--backend", "congestion_aware", "--format", "csv"],

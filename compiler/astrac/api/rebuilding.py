@@ -136,6 +136,9 @@ def _compared(folder: Path, command: str, manifest: dict[str, Any], compiled: Co
     made = {artifact.path for artifact in compiled.bundle.artifacts}
     listed = {line["path"] for line in manifest["files"] if "{rank}" not in line["path"]}
     wrong |= dict.fromkeys(sorted(listed - made), 0)
+    built = {path: line.get("sha256") for line in manifest["files"] for path in files_of(line)}
+    if any(_digest(folder, path, digests) not in (None, built[path]) for path in wrong.keys() & built.keys()):
+        command += " --overwrite"  # changed by hand
     for path, more in list(wrong.items())[:MAX_FINDINGS]:
         gone = "is missing" if not (folder / path).exists() else "is not what the spec gives"
         gone += f", and so {more} others" if more else ""
