@@ -4,13 +4,20 @@ import json
 import os
 import random
 import re
+import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from astrac.api.checking import Options, check
 from astrac.api.compiling import compile_data, examine, write
 from astrac.codes import CODES
+from astrac.models.transformer import read_transformer
+from astrac.training.compute import cost_function
+from astrac.training.lower import Brief, lower
+from astrac.training.plan import Transfer
 from language_spoilt import spoilt
 from test_cases_files import looked_for, said
 
@@ -129,6 +136,75 @@ def test_few_micro_batches_show_what_all_do(shard, schedule, chunks):
         words = {"algorithm": algorithm, "splits": splits, "shard": shard}
         data = PIPELINE.format(schedule=schedule, chunks=chunks, **words).encode()
         assert told(built("p.astra", data)) == told(examine("p.astra", data))
+
+
+def acts(plan):
+    """What there is to see of a plan in brief: each computation, collective and move once, with who does it first."""
+    found = {}
+    for program in plan.programs:
+        for step in program.steps:
+            if not isinstance(step.action, Transfer):
+                found.setdefault((program.name, step.action), (step.layer, step.phase, step.micro_batch))
+    return list(found.items())
+
+
+UNITS = """
+let stages = 1
+let shared = false
+use "std/hardware/a100.astra"
+hardware: a100_sxm_80g
+topology t {{ switch a {{ size: 4, bandwidth: 50 GB/s, latency: 500 ns }}
+              switch b {{ size: 4, bandwidth: 50 GB/s, latency: 500 ns }} }}
+model m {{
+  transformer {{ layers: 9, hidden: 64, heads: 4, sequence: 32, vocabulary: 512, tied: shared }}
+  layer "block4.*" {{ precision: fp32 }}
+  {layer}
+}}
+parallelism {{
+  tensor {{ degree: 4, sequence_parallel: true }}
+  {pipeline}
+  data {{ {data} }}
+}}
+training {{ global_batch: 16, micro_batch: 1, precision: bf16, recompute: {recompute} }}
+"""
+PIPE = "pipeline { degree: 2, schedule: interleaved, chunks: 2 }"
+
+
+@pytest.mark.parametrize("data", ["", "shard: parameters, prefetch: 2", "shard: optimizer", "buckets: 60 kB"])
+@pytest.mark.parametrize("pipeline", ["", PIPE])
+@pytest.mark.parametrize("recompute", ["none", "full"])
+@pytest.mark.parametrize("layer", ["", 'layer "block[0-3].*" { freeze: true }', 'layer "head" { tie: true }'])
+def test_units_like_others_show_nothing_new(data, pipeline, recompute, layer):
+    text = UNITS.format(data=data, pipeline=pipeline, recompute=recompute, layer=layer if "tie" not in layer else "")
+    settings = ("shared=true",) if "tie" in layer else ()
+    (point,) = check("p.astra", text.encode(), Options(settings=settings)).value
+    model = read_transformer(point.spec.model.transformer, "m", 1)
+    plans = [
+        lower(point.spec, model, cost_function(point.spec.hardware), point.document.near, brief=brief).value
+        for brief in (Brief.MICRO_BATCHES, Brief.UNITS)
+    ]
+    assert acts(plans[0]) == acts(plans[1])
+    steps = [sum(len(program.steps) for program in plan.programs) for plan in plans]
+    assert (steps[1] < steps[0]) == ("buckets" not in data)
+    assert [program.memory for program in plans[0].programs] == [program.memory for program in plans[1].programs]
+
+
+COMPILER = Path(__file__).parents[1] / "compiler"
+TEN = "fsdp_16 megatron_64 mixtral_64 moe_pool profiled_times ring_attention straggler sweep_degrees tensor4_data2 "
+TEN += "tensor_half_node"
+
+
+def test_ten_specs_in_the_hook_cost_a_second_and_a_half():
+    specs = [f"{Path(__file__).parents[1]}/specs/{name}.astra" for name in TEN.split()]
+    seconds = []
+    for _ in range(3):  # the least, since other work on the machine makes it more
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "astrac", "check", *specs]
+        run = subprocess.run(command, capture_output=True, check=True, env={"PYTHONPATH": str(COMPILER)})
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        assert run.stdout == b"10 files: clean\n"
+    assert min(seconds) < 1.5
 
 
 def test_shallow_says_what_it_did_not_look_at():

@@ -6,6 +6,7 @@ import errno
 import stat
 from dataclasses import dataclass
 from difflib import unified_diff
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -127,6 +128,16 @@ def read(path: str) -> bytes:
     return data
 
 
+REMEMBERED_BYTES = 2**16
+
+_remembered = lru_cache(64)(parse)
+
+
+def _parsed(name: str, data: bytes) -> Result[syntax.File]:
+    """What `parse` gives; a file of usual size is parsed once for all specs that use it, and for all profiles."""
+    return (_remembered if len(data) <= REMEMBERED_BYTES else parse)(name, data)
+
+
 @dataclass
 class Inputs:
     """Everything that a compilation reads, by the name that the manifest gives it: bytes, or a model's own digest."""
@@ -137,7 +148,7 @@ class Inputs:
         """A file that a spec uses; raises OSError."""
         data = read(path)
         self.add(path, data)
-        return parse(path, data)
+        return _parsed(path, data)
 
     def add(self, path: str, data: bytes) -> None:
         """A file by its base name, a shipped one by its path in the library."""
@@ -173,7 +184,7 @@ def prepared(name: str, data: bytes, options: Options, inputs: Inputs, chain: Ch
 
     Errors do not end the chain here as long as there is something to go on with: one run shows all of them.
     """
-    file = chain.keep(parse(name, data))
+    file = chain.keep(_parsed(name, data))
     settings = [_setting(text, chain) for text in options.settings]
     swept = [item for text in options.over for item in _swept(text, chain)]
     return chain.keep(prepare(file, inputs.load, options.profile, settings, swept))
@@ -262,7 +273,7 @@ def shallow(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Diagno
 
 def profiles(name: str, data: bytes) -> tuple[str, ...]:
     """The names of a spec's profiles, as far as it parses."""
-    file = parse(name, data).value
+    file = _parsed(name, data).value
     return () if file is None else tuple(item.name.text for item in file.items if isinstance(item, syntax.Profile))
 
 

@@ -17,12 +17,12 @@ from astrac.emit import emit
 from astrac.estimate import estimate
 from astrac.language.assess import assess
 from astrac.simulators.protocol import Ability, Cause, Outcome
-from astrac.simulators.table import circular, may_wait, simulators
+from astrac.simulators.table import circular, may_wait, simulators, staggered
 from astrac.source import Source
 from astrac.training.compute import cost_function
 from astrac.training.compute.profile import PHASES, missing_times, read_times
 from astrac.training.finding import written
-from astrac.training.lower import lower
+from astrac.training.lower import Brief, lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -167,9 +167,9 @@ def compile_spec(path: str | Path, options: Options = DEFAULTS) -> Result[Compil
 def examine(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Diagnostic, ...]:
     """All that `build` would say about a spec, or about a library of blocks; every wanted point, each finding once.
 
-    The step is lowered in brief: a micro-batch more shows nothing new. It is simulated where chunks can wait for each
-    other. That a whole step is too much to simulate (AS809), and what an estimate is asserted to be (AS590), is told by
-    who simulates it.
+    The step is lowered in brief: a micro-batch more shows nothing new, nor does a unit like others. It is simulated
+    where chunks can wait for each other. That a whole step is too much to simulate (AS809), and what an estimate is
+    asserted to be (AS590), is told by who simulates it.
     """
     return once(result.diagnostics for _, result in points(name, data, options, _examined))
 
@@ -178,7 +178,9 @@ def _examined(checked: Checked, options: Options, inputs: Inputs, chain: Chain) 
     spec, document = checked.spec, checked.document
     if spec is None:
         return
-    _, plan, job = _lowered(spec, document, options, inputs, chain, brief=True)
+    # What waits for what is shown by all units only.
+    brief = Brief.MICRO_BATCHES if staggered(spec) else Brief.UNITS
+    _, plan, job = _lowered(spec, document, options, inputs, chain, brief)
     if may_wait(plan):
         failure = _estimating().wing.simulate(job, spec.system.backend).failure
         if failure is not None and failure.outcome is not Outcome.UNKNOWN:
@@ -186,7 +188,7 @@ def _examined(checked: Checked, options: Options, inputs: Inputs, chain: Chain) 
 
 
 def _lowered(
-    spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain, *, brief: bool = False
+    spec: Spec, document: Document, options: Options, inputs: Inputs, chain: Chain, brief: Brief | None = None
 ) -> tuple[Model, Plan, Any]:
     """The model, the plan, and the job for the simulator whose time the estimate is."""
     model = model_of(spec, document, options, inputs, chain)

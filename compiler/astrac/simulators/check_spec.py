@@ -149,14 +149,19 @@ def circular(spec: Spec) -> bool:
     return len(spec.topology.dimensions) > 1 and system.optimization == "local_bw_aware" and system.chunks > 1
 
 
-def may_wait(plan: Plan) -> bool:
-    """Whether chunks can wait for each other: of an all-reduce over dimensions whose members start or end apart."""
-    spec, blocks = plan.spec, plan.spec.topology.dimensions
+def staggered(spec: Spec) -> bool:
+    """Whether members of such an all-reduce can start or end apart, so that chunks could wait for each other."""
+    blocks = spec.topology.dimensions
     words = {spec.system.algorithm, *(block.algorithm or PLAIN for block in blocks)}
     own = any(block.algorithms for block in blocks)
-    if not circular(spec) or not (spec.memory_pool or spec.hardware.slow or own or words != {PLAIN}):
+    return circular(spec) and bool(spec.memory_pool or spec.hardware.slow or own or words != {PLAIN})
+
+
+def may_wait(plan: Plan) -> bool:
+    """Whether chunks can wait for each other: of a staggered all-reduce over several dimensions."""
+    if not staggered(plan.spec):
         return False
-    edges = list(pairwise(bounds(spec.topology)))
+    edges = list(pairwise(bounds(plan.spec.topology)))
     actions = (step.action for program in plan.programs for step in program.steps)
     reduced = {action.axes for action in actions if isinstance(action, Communicate) and action.kind is Kind.ALL_REDUCE}
     rings = [[axis for axis in plan.axes if axis.name in axes] for axes in reduced]

@@ -67,7 +67,7 @@ SIMULATORS: tuple[Simulator, ...] = (
 SPEC_RULES = check_spec.RULES
 """What the topology and the system of a spec ask of simulators, in the form of `training.rules`."""
 
-circular, may_wait = check_spec.circular, check_spec.may_wait
+circular, staggered, may_wait = check_spec.circular, check_spec.staggered, check_spec.may_wait
 
 SPEC = "spec"
 """The kind of our own files."""

@@ -76,7 +76,7 @@ run() {
     }
     END {
       if (done == 64) {
-        print "run.sh: all 64 ranks finished; simulator " slowest " cycles, estimate 97648795 cycles"
+        print "run.sh: all 64 ranks finished; simulator " slowest " cycles, estimate 93221995 cycles"
         exit 0
       }
       ended = "run.sh: " (done + 0) " of 64 ranks finished; ASTRA-sim "

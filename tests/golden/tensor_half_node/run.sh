@@ -56,7 +56,6 @@ run() {
   {
     "$simulator" \
       --workload-configuration=workload/llama \
-      --comm-group-configuration=comm_groups.json \
       --system-configuration=system.json \
       --remote-memory-configuration=memory.json \
       --network-configuration=network.yml
@@ -77,7 +76,7 @@ run() {
     }
     END {
       if (done == 16) {
-        print "run.sh: all 16 ranks finished; simulator " slowest " cycles, estimate 66253405 cycles"
+        print "run.sh: all 16 ranks finished; simulator " slowest " cycles, estimate 71189536 cycles"
         exit 0
       }
       ended = "run.sh: " (done + 0) " of 16 ranks finished; ASTRA-sim "

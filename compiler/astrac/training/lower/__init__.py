@@ -7,6 +7,7 @@ and compares that with the hardware.
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_errors
@@ -35,9 +36,12 @@ if TYPE_CHECKING:
     from astrac.source import Span
     from astrac.spec import CollectiveBenchmark, Spec, Training
     from astrac.training.compute.cost import Cost
+    from astrac.training.strategies.layer_units import LayerUnit
 
 
-def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span], *, brief: bool = False) -> Result[Plan]:
+def lower(
+    spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span], *, brief: Brief | None = None
+) -> Result[Plan]:
     """The plan of a spec that `rules` found nothing wrong with.
 
     Args:
@@ -45,7 +49,7 @@ def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span], *, br
         model: its layers for one micro-batch; without layers for a collective benchmark.
         cost: what a piece of work takes.
         at: the place of a JSON pointer of the Document.
-        brief: of the first step only as many micro-batches as show every collective and computation there is.
+        brief: to write only as much of the first step as shows every collective and computation there is.
     """
     if spec.model.collective is not None:
         return Result(_benchmark(spec, model, spec.model.collective))
@@ -55,6 +59,13 @@ def lower(spec: Spec, model: Model, cost: Cost, at: Callable[[str], Span], *, br
     except Diagnosed as found:
         return Result(None, (found.diagnostic,))
     return Result(plan.value, (*plan.diagnostics, *(() if plan.value is None else fits(plan.value, at))))
+
+
+class Brief(Enum):
+    """What a plan in brief leaves out: micro-batches that show nothing new, and units that are like others as well."""
+
+    MICRO_BATCHES = auto()
+    UNITS = auto()
 
 
 def _benchmark(spec: Spec, model: Model, benchmark: CollectiveBenchmark) -> Plan:
@@ -71,7 +82,7 @@ def _benchmark(spec: Spec, model: Model, benchmark: CollectiveBenchmark) -> Plan
 
 
 def _training(
-    spec: Spec, training: Training, model: Model, cost: Cost, at: Callable[[str], Span], *, brief: bool
+    spec: Spec, training: Training, model: Model, cost: Cost, at: Callable[[str], Span], *, brief: Brief | None
 ) -> Result[Plan]:
     placement = place(spec)
     own = own_type(model)
@@ -95,15 +106,19 @@ def _training(
     _bounded(virtual_stages, micro_batches * training.steps, at)
     tied = _tied(virtual_stages, stages, at)
     shown = micro_batches
+    skipped: frozenset[LayerUnit] = frozenset()
     if brief:
         data = setting.options(DATA)
         apart = isinstance(data, Data) and SHARDS[data.shard].gradients
         shown = fewest(schedule, stages, micro_batches, apart=apart)
+        # A bucket is as large as its units together, and a layer's measured time is its own.
+        if brief is Brief.UNITS and not (isinstance(data, Data) and data.buckets) and spec.model.times is None:
+            skipped = frozenset(unit for virtual in virtual_stages for unit in virtual.repeated())
     programs = []
     for stage in range(stages):
         pipe = PipelinePosition(stage, stages, len(virtual_stages), schedule, micro_batches)
         for name, ranks, price in _speeds(spec, placement, stage, stages, cost):
-            builder = StageBuilder(pipe, virtual_stages[stage::stages], setting, price, tied)
+            builder = StageBuilder(pipe, virtual_stages[stage::stages], setting, price, tied, skipped)
             programs.append(
                 StageProgram(name, stage, ranks, builder.steps(shown, 1 if brief else training.steps), memory(builder))
             )

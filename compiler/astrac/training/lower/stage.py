@@ -33,6 +33,7 @@ class StageBuilder:
         virtual_stages: what it holds.
         setting: what strategies know.
         weights: its parameters.
+        skipped: units whose steps are not written.
     """
 
     def __init__(
@@ -42,8 +43,9 @@ class StageBuilder:
         setting: Setting,
         cost: Cost,
         tied: dict[str, tuple[int, ...]],
+        skipped: frozenset[LayerUnit] = frozenset(),
     ) -> None:
-        self.pipe, self.virtual_stages, self.setting = pipe, virtual_stages, setting
+        self.pipe, self.virtual_stages, self.setting, self.skipped = pipe, virtual_stages, setting, skipped
         self._cost, self._steps = cost, StepBuilder()
         self.weights = Weights(virtual_stages, setting, cost, tied, self._steps)
         self._readers = {virtual.number: virtual.readers() for virtual in virtual_stages}
@@ -83,7 +85,7 @@ class StageBuilder:
                 )
         if learns:
             self.weights.finish()
-            self.weights.update()
+            self.weights.update(self.skipped)
 
     # -- forward
 
@@ -91,6 +93,8 @@ class StageBuilder:
         entry = self._receive(virtual, micro_batch, forward=True)
         outcome: dict[int, Ids] = {}
         for position, unit in enumerate(virtual.units):
+            if unit in self.skipped:
+                continue
             self.weights.gather_ahead(virtual, micro_batch, position, forward=True)
             brought = self.weights.bring(unit, micro_batch, forward=True)
             for index in unit.indices:
@@ -99,7 +103,7 @@ class StageBuilder:
                 outcome[index] = self._run(part, Phase.FORWARD, (*needs, *brought), micro_batch)
         last = outcome[virtual.units[-1].last]
         self._exits[micro_batch, virtual.number] = last
-        leaving = (outcome[index] for index, readers in self._readers[virtual.number].items() if not readers)
+        leaving = (ids for index, ids in outcome.items() if not self._readers[virtual.number][index])
         self._send(virtual, micro_batch, _joined((last, *leaving)), forward=True)
 
     def _run(self, part: Part, phase: Phase, needs: Ids, micro_batch: int) -> Ids:
@@ -116,7 +120,7 @@ class StageBuilder:
         gradient: dict[int, Ids] = {}
         for position in reversed(range(len(virtual.units))):
             unit = virtual.units[position]
-            if not any(self._phases[part.layer.name] for part in virtual.of(unit)):
+            if unit in self.skipped or not any(self._phases[part.layer.name] for part in virtual.of(unit)):
                 continue
             self.weights.gather_ahead(virtual, micro_batch, position, forward=False)
             brought = self.weights.bring(unit, micro_batch, forward=False)

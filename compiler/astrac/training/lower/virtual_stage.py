@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING
+
+from astrac.models.model import Layer
+from astrac.training.strategies.part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from astrac.training.strategies.layer_units import LayerUnit
-    from astrac.training.strategies.part import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,16 @@ class VirtualStage:
         """The parts of one of its units."""
         return (self.parts[index] for index in unit.indices)
 
+    def repeated(self) -> Iterator[LayerUnit]:
+        """Units like one before and one after: what they do, others do as well, both first and last."""
+        owners = {part.layer.shared_with for part in self.parts.values()}
+        alike: dict[object, list[LayerUnit]] = {}
+        for unit in self.units:
+            own = [part.layer.name for part in self.of(unit) if part.layer.name in owners]
+            key = (*own, *((_OF_PART(part), _OF_LAYER(part.layer)) for part in self.of(unit)))
+            alike.setdefault(key, []).append(unit)
+        return (unit for units in alike.values() for unit in units[1:-1])
+
     def readers(self) -> dict[int, list[int]]:
         """For each of its layers, those of its layers that read it; what nothing here reads leaves the stage."""
         found: dict[int, list[int]] = {index: [] for index in self.parts}
@@ -53,6 +66,11 @@ class VirtualStage:
                 if source in found:
                     found[source].append(index)
         return found
+
+
+_OF_PART = attrgetter(*(field.name for field in fields(Part) if field.name != "layer"))
+_NAMES = {"name", "inputs", "block", "weight", "bias", "others"}
+_OF_LAYER = attrgetter(*(field.name for field in fields(Layer) if field.name not in _NAMES))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from astrac.training.strategies.placement import SHARD
 from astrac.training.strategies.tensor import KIND as TENSOR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from astrac.spec import Data
     from astrac.training.compute.cost import Cost
@@ -281,9 +281,10 @@ class Weights:
 
     # -- the optimizer
 
-    def update(self) -> None:
-        """Updates every unit in the order in which its gradients came, then gathers what ZeRO-1 and 2 divided."""
-        for unit in (unit for virtual in reversed(self._virtual_stages) for unit in reversed(virtual.units)):
+    def update(self, skipped: Collection[LayerUnit]) -> None:
+        """Updates the units in the order in which their gradients came, then gathers what ZeRO-1 and 2 divided."""
+        units = (unit for virtual in reversed(self._virtual_stages) for unit in reversed(virtual.units))
+        for unit in (unit for unit in units if unit not in skipped):
             for axes, elements in self.held(unit, trained=True).items():
                 self._update(unit, self.reducer(axes), elements)
 

@@ -251,7 +251,8 @@ def _flattened(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At
             if any(low < axis.stride * axis.size and high > axis.stride for axis in axes)
         ]
         words = {wanted(block, kind, spec.system.algorithm) for block in touched}
-        forced = len(blocks) > 1 and (len(touched) > 1 or words != {IN_GROUPS.words.language})
+        # Two run a ring of two by any word.
+        forced = len(blocks) > 1 and job.size(group) > 2 and (len(touched) > 1 or words != {IN_GROUPS.words.language})
         if delayed or forced:
             told.add(group)
             names = " x ".join(f"`{block.name}`" for block in touched)
