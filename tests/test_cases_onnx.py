@@ -21,6 +21,10 @@ RIGHT = {
     "where_scalar_mask": (64, 6144),  # Where(constant, 0, -1e9): the two numbers fill a mask
     "groupnorm_ts": (80, 6144),  # conv 16 x 3, scale 16, shift 16; ones and zeros of the instance norm are not trained
     "a_log": (768, 6144),  # Mamba: -exp(A_log), 32 x 8, scales activations
+    "while_counter": (96, 3840),  # 20 iterations of 2 x (4 x 8 + 8 x 8), ended by `i + 1 < 20`
+    "split_seq_uneven": (192, 6144),  # a weight of 24 rows, 8 and 16 of them taken out of a sequence
+    "seq_loop_concat": (80, 320),  # rows put into a sequence one by one, joined again
+    "embedding_bags": (3473, 2048),  # two nn.EmbeddingBag by the dynamo exporter, 3,473 parameters in torch
 }
 """Parameters and MACs."""
 

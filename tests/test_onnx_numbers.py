@@ -76,7 +76,8 @@ CASES = {
 
 
 def test_every_operator_is_here():
-    assert {case.partition(" ")[0] for case in CASES} == set(FOLD) | set(SPECIAL)
+    several = {"SequenceLength", "If:end"}  # more than a node: see test_onnx_loops.py
+    assert {case.partition(" ")[0] for case in CASES} == (set(FOLD) | set(SPECIAL)) - several
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -198,9 +198,9 @@ def test_kinds(op):
     # A view has no cost; what moves has no products; only tables and what computes hold what trains.
     row = OPERATORS[op]
     views = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Optional", "OptionalGetElement"}
-    views |= {"SequenceAt", "SequenceConstruct", "SequenceInsert"}
+    views |= {"SequenceAt", "SequenceConstruct", "SequenceErase", "SequenceInsert"}
     assert (row.kind is OpKind.VIEW) == (op in views)
-    shapes = {"Shape", "Size", "SequenceLength", "Range", "ConstantOfShape", "EyeLike"}
+    shapes = {"Shape", "Size", "SequenceEmpty", "SequenceLength", "Range", "ConstantOfShape", "EyeLike"}
     assert (row.kind is OpKind.SHAPE) == (op in shapes)
     assert row.products is None or row.kind is OpKind.WORK
     assert not (row.weights or row.biases) or row.table or row.kind is OpKind.WORK

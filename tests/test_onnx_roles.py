@@ -153,9 +153,9 @@ def test_flops_of_an_element():
 def test_what_moves_only_and_what_is_a_view():
     kinds = {
         OpKind.VIEW: "Reshape Flatten Squeeze Unsqueeze Identity Optional OptionalGetElement SequenceAt SequenceConstruct "
-        "SequenceInsert",
-        OpKind.SHAPE: "Shape Size SequenceLength Range ConstantOfShape EyeLike",
-        OpKind.MOVE: "Cast CastLike QuantizeLinear DequantizeLinear QLinearConcat Transpose Concat Split SplitToSequence Slice "
+        "SequenceErase SequenceInsert",
+        OpKind.SHAPE: "Shape Size SequenceEmpty SequenceLength Range ConstantOfShape EyeLike",
+        OpKind.MOVE: "Cast CastLike QuantizeLinear DequantizeLinear QLinearConcat Transpose Concat ConcatFromSequence Split SplitToSequence Slice "
         "Gather GatherElements GatherND Expand Tile Pad DepthToSpace SpaceToDepth OneHot ReverseSequence Scatter "
         "ScatterElements ScatterND TensorScatter",
     }

@@ -126,7 +126,7 @@ SHAPES = [
     ("Slice", [(9, 8), I(-1), I(-10), I(0), I(-2)], {}, [(5, 8)]),
     ("Slice", [(9, 8), I(2), I(99), I(1)], {}, [(9, 6)]),
     ("Slice", [(9, 8), ((1,), INT64), I(99), I(1)], {}, [(9, None)]),
-    ("Slice", [(9, 8), I(1), ((1,), INT64)], {}, [(None, None)]),
+    ("Slice", [(9, 8), I(1), ((1,), INT64)], {}, [(None, 8)]),
     ("Slice", [(9, 8), I(1), I(2), ((1,), INT64)], {}, [(None, None)]),
     ("Slice", [(9, 8), I(1), I(2), I(0), ((1,), INT64)], {}, [(None, 8)]),
     ("Slice", [(9, None), I(1), I(2), I(1)], {}, [(9, None)]),
@@ -159,7 +159,8 @@ SHAPES = [
     ("SplitToSequence", [(2, 6), I(3, 3)], {"axis": 1}, [(2, 3)]),
     ("SplitToSequence", [(2, 6), I(2, 4)], {"axis": 1}, [(2, None)]),
     ("SequenceConstruct", [(2, 6), (2, 6)], {}, [(2, 6)]),
-    ("SequenceConstruct", [(2, 6), (2, 5)], {}, [None]),
+    ("SequenceConstruct", [(2, 6), (2, 5)], {}, [(2, None)]),
+    ("SequenceConstruct", [(2, 6), (2, 5, 1)], {}, [None]),
     ("NonZero", [(2, 6)], {}, [None]),
     # Space.
     (

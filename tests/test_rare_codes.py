@@ -175,7 +175,7 @@ def loop(count):
 def test_a_loop_whose_trips_nobody_knows():
     (told,) = read_model("m", loop([value("n", dtype=TensorProto.INT64)])).diagnostics
     assert told.code == "AS615"
-    assert told.hints == ("bind the trip count: `bind { n: N }`, if it is an input",)
+    assert told.hints == ('say how often: `--bind "n=N"` (in a spec: `bind { "n": N }`)',)
 
 
 def test_unknown_extents_are_an_error_where_that_is_asked_for():

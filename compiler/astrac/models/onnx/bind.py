@@ -144,7 +144,7 @@ class _Binder:
         return dim if value is None else value
 
     def check_symbols(self, shapes: Mapping[str, tuple[Dim, ...] | None]) -> None:
-        """Every bound name is a symbol of some input, or a scalar integer input."""
+        """Every bound name is a symbol of some input, a scalar integer input, or a loop."""
         symbols = {dim for shape in (*shapes.values(), *self.claimed()) for dim in shape or () if isinstance(dim, str)}
         scalars = {
             name
@@ -152,9 +152,10 @@ class _Binder:
             if item.shape is not None and len(item.shape) <= 1 and item.dtype in _INTEGERS
         }
         inner = {word for symbol in symbols for word in _words(symbol)}
+        loops = {region.node for region in self.flat.regions if region.kind == "loop"}
         for name in [name for name in self.symbols if name not in symbols | inner]:
-            if name not in scalars:
-                known = sorted(symbols | scalars)
+            if name not in scalars | loops:
+                known = sorted(symbols | scalars | loops)
                 hint = f"it has {', '.join(f'`{word}`' for word in known)}" if known else "all of its extents are fixed"
                 raise self.error(
                     "AS608", f"`{self.name}` has no symbolic extent `{name}`", *did_you_mean(name, known), hint

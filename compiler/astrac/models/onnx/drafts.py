@@ -89,11 +89,13 @@ class Drafts:
         rows: in topological order.
         stored: every tensor that may be a weight.
         unknown: operators that the table does not know, with their nodes.
+        passed: the last row behind each value that no row makes: of several that one is chosen from, of a part.
     """
 
     rows: list[LayerDraft]
     stored: Mapping[str, Constant]
     unknown: Mapping[str, list[Node]]
+    passed: Mapping[str, int]
 
 
 def draft(flat: Flat, facts: Facts, inputs: set[str]) -> Drafts:
@@ -110,6 +112,7 @@ class _Drafter:
         self.rows: list[LayerDraft] = []
         self.sources: dict[str, tuple[int, ...]] = {}
         self.storage: dict[str, str] = {}
+        self.passed: dict[str, int] = {}
         self.maker: dict[str, LayerDraft] = {}
         self.results = frozenset(flat.outputs)
         self.readers = Counter(chain.from_iterable(node.inputs for node in flat.nodes))
@@ -121,7 +124,7 @@ class _Drafter:
         for node in self.flat.nodes:
             if None in [self.flows[output] for output in node.outputs]:
                 self.visit(node)
-        return Drafts(self.rows, self.stored, self.unknown)
+        return Drafts(self.rows, self.stored, self.unknown, self.passed)
 
     def visit(self, node: Node) -> None:
         """One node that depends on data."""
@@ -143,10 +146,13 @@ class _Drafter:
     def pass_on(self, node: Node, data: list[str]) -> None:
         """No row: whoever reads the result reads what this node reads."""
         sources = self.joined(data)
+        same = len(data) == 1 and node.op not in MARKERS and self.facts.values[data[0]].runs is None
         for output in node.outputs:
             self.sources[output] = sources
-            if len(data) == 1:
+            if same:
                 self.storage[output] = self.storage.get(data[0], data[0])
+            elif sources:
+                self.passed[output] = sources[-1]
 
     def joined(self, data: list[str]) -> tuple[int, ...]:
         if len(data) == 1:
@@ -218,7 +224,7 @@ class _Drafter:
             if not found or not shape or elements(shape) == 1 or BUFFER.search(found[0].alias or found[0].root):
                 continue
             wide = [extent for extent in shape if extent != 1]
-            if self.is_mask(node, shape, wide, data):
+            if self.is_mask(node, shape, wide, data) or self.is_of_samples(made, shape, wide):
                 continue
             if len(wide) == 1:
                 made.weights += found
@@ -241,6 +247,11 @@ class _Drafter:
         if aligned[-1] != scores[-1] or aligned[-2] not in (1, scores[-2]):
             return False
         return len(scores) < 4 or 1 in aligned[-3:-1] or aligned[0] != 1
+
+    def is_of_samples(self, made: LayerDraft, shape: Shape, wide: list[int | None]) -> bool:
+        """Whether a constant holds one number a sample, or a row: weights of a bag's entries, no scale that trains."""
+        result = made.site.output()
+        return bool(shape and result and len(shape) == len(result) > 1 and [shape[0]] == wide)
 
     def is_scores(self, name: str) -> bool:
         """Whether a value is a product of two activations, scaled and capped perhaps, and not weighed by a softmax."""

@@ -20,12 +20,16 @@ Shape: TypeAlias = tuple[int | None, ...] | None
 """Extents, None for one that is unknown; None altogether where not even the rank is known."""
 
 
+Runs: TypeAlias = tuple[tuple[int | None, Shape], ...]
+"""A sequence's elements: how many of one shape follow each other; None where nobody knows how many."""
+
+
 class Value(NamedTuple):
-    """Shape and type of a value; of a sequence, those of each element."""
+    """Shape and type of a value; of a sequence what its elements have in common, and the `runs` that it consists of."""
 
     shape: Shape
     dtype: str | None
-    sequence: bool = False
+    runs: Runs | None = None
 
 
 UNKNOWN = Value(None, None)
@@ -40,6 +44,13 @@ def elements(shape: Shape) -> int | None:
     return None if shape is None or None in shape else prod(shape)  # type: ignore[arg-type]
 
 
+def common(first: Shape, second: Shape) -> Shape:
+    """What two shapes of which either may be there have in common."""
+    if first is None or second is None or len(first) != len(second):
+        return None
+    return tuple([one if one == other else None for one, other in zip(first, second, strict=True)])
+
+
 @dataclass(slots=True)
 class Facts:
     """What inference has found so far.
@@ -50,6 +61,9 @@ class Facts:
         sizes: elements of each, None while an extent is unknown.
         dead: regions that never run: branches whose condition follows from shapes, and is not met.
         data: the numbers of small values that follow from shapes and small constants alone.
+        trips: how often each loop runs, None where only the run will tell.
+        counters: carried values of loops that depend on no data.
+        offsets: numbers of a loop's body that are another, unknown number and so many more.
     """
 
     constants: Mapping[str, Constant]
@@ -57,12 +71,19 @@ class Facts:
     sizes: dict[str, int | None] = field(default_factory=dict)
     dead: set[int] = field(default_factory=set)
     data: dict[str, np.ndarray | None] = field(default_factory=dict)
+    trips: dict[int, int | None] = field(default_factory=dict)
+    counters: set[str] = field(default_factory=set)
+    offsets: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def note(self, name: str, value: Value) -> None:
         """Shape and type of one more value."""
         self.values[name] = value
-        shape = value.shape
-        self.sizes[name] = None if shape is None or None in shape else prod(shape)  # type: ignore[arg-type]
+        shape, _, runs = value
+        if runs is None:
+            self.sizes[name] = None if shape is None or None in shape else prod(shape)  # type: ignore[arg-type]
+        else:
+            sizes = [None if count is None else elements((count, *(shape or (None,)))) for count, shape in runs]
+            self.sizes[name] = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
 
     def array(self, name: str) -> np.ndarray | None:
         """The numbers of a small value, None when they are unknown or too many."""
@@ -139,6 +160,11 @@ class Site:
         if integers != found:
             raise Inconsistent(f"attribute `{name}` is not a list of integers")
         return integers
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """A list of names, empty when absent."""
+        found = self.node.attributes.get(name)
+        return tuple([item for item in found if isinstance(item, str)]) if isinstance(found, tuple) else ()
 
     def end(self, name: str) -> int | None:
         """An integer attribute that bounds a range, None where it is left out."""

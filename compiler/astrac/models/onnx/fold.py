@@ -13,6 +13,8 @@ import numpy as np
 
 from astrac.models.graph import Constant
 from astrac.models.onnx.facts import Site, elements
+from astrac.models.onnx.sequences import length
+from astrac.models.onnx.splice import ENDIF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,6 +43,11 @@ def _shape(site: Site) -> Numbers:
 def _size(site: Site) -> Numbers:
     total = elements(site.shape())
     return None if total is None else np.asarray(total, np.int64)
+
+
+def _length(site: Site) -> Numbers:
+    count = length(site.value())
+    return None if count is None else np.asarray(count, np.int64)
 
 
 def _constant_of_shape(site: Site) -> Numbers:
@@ -76,8 +83,26 @@ def _split(site: Site) -> Sequence[Numbers] | None:
     return None if data is None else list(np.split(data, np.cumsum(sizes)[:-1], site.number("axis")))
 
 
+def _chosen(site: Site) -> Sequence[Numbers] | None:
+    """The numbers that the branch of an If hands out whose condition is known."""
+    condition, count = site.array(0), len(site.node.outputs)
+    order = site.numbers("order") or ()
+    if condition is None or condition.size != 1 or len(order) != 2:
+        return None
+    first = 1 + count * order.index(int(condition.all()))
+    return [site.array(first + index) for index in range(count)]
+
+
 def _cast(site: Site, data: Numbers) -> Numbers:
-    dtype = site.text("to") or "float32"
+    return _typed(data, site.text("to") or "float32")
+
+
+def _cast_like(site: Site) -> Numbers:
+    data, dtype = site.array(0), site.dtype(1)
+    return None if data is None or dtype is None else _typed(data, dtype)
+
+
+def _typed(data: Numbers, dtype: str) -> Numbers:
     return data.astype("float32" if dtype in ("float16", "bfloat16") or dtype.startswith("float8") else dtype)
 
 
@@ -100,7 +125,7 @@ _NUMPY: dict[str, Callable[..., Numbers]] = {
     "Greater": np.greater, "GreaterOrEqual": np.greater_equal, "Less": np.less, "LessOrEqual": np.less_equal,
     "Mul": np.multiply, "Neg": np.negative, "Not": np.logical_not, "Or": np.logical_or, "Range": np.arange,
     "Round": np.round, "Sqrt": np.sqrt, "Sub": np.subtract, "Tile": np.tile, "Where": np.where,
-    "Div": _divide, "Identity": lambda data: data, "CastLike": lambda data, other: data.astype(other.dtype),
+    "Div": _divide, "Identity": lambda data: data,
     "Max": lambda *data: reduce(np.maximum, data), "Min": lambda *data: reduce(np.minimum, data),
 }  # fmt: skip
 """Operators that need only the numbers of their inputs."""
@@ -122,13 +147,16 @@ FOLD: dict[str, Callable[..., Numbers]] = {
 """Operators whose result follows from the numbers of all their inputs."""
 
 SPECIAL: dict[str, Callable[[Site], Numbers]] = {
+    "CastLike": _cast_like,
     "ConstantOfShape": _constant_of_shape,
+    ENDIF: _chosen,
     "Shape": _shape,
     "Size": _size,
+    "SequenceLength": _length,
     "Slice": _slice,
     "Split": _split,
 }
-"""Operators that look at shapes, or at inputs that may be left out; `Split` yields a list."""
+"""Operators that look at shapes, or at inputs that may be left out; those of several results yield a list."""
 
 
 def fold(site: Site) -> Sequence[Numbers] | None:
@@ -138,7 +166,7 @@ def fold(site: Site) -> Sequence[Numbers] | None:
     with np.errstate(all="ignore"):
         if special is not None:
             found = special(site)
-            return found if found is None or op == "Split" else (found,)
+            return found if found is None or op in ("Split", ENDIF) else (found,)
         function = FOLD.get(op)
         if function is None:
             return None

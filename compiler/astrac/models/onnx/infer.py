@@ -10,10 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from astrac.models.graph import LIMIT
+from astrac.models.onnx import sequences
 from astrac.models.onnx.facts import UNKNOWN, Facts, Inconsistent, Shape, Site, Value
 from astrac.models.onnx.operators import operator
 from astrac.models.onnx.schema import infer as infer_by_schema
+from astrac.models.onnx.sequences import merged
 from astrac.models.onnx.splice import ENDIF, ENDLOOP, ENDSCAN, LOOP, SCAN
+from astrac.models.onnx.trips import trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +47,7 @@ def infer(flat: Flat, inputs: Mapping[str, Value], numbers: Mapping[str, int], s
     Args:
         flat: the straight list.
         inputs: shape and type of each graph input.
-        numbers: values of scalar integer inputs that the user has bound (a loop's trip count).
+        numbers: values that the user has bound to scalar integer inputs (a loop's trip count), and to loops by name.
         symbols: bound symbolic extents, for the file's claims about unknown operators.
 
     Returns:
@@ -71,10 +74,13 @@ def _round(
 ) -> dict[str, Value]:
     """One pass; carried values that a loop's body changes, with what is common to all iterations."""
     fold = _folder(flat, facts, numbers)
-    begins: dict[int, Node] = {}
+    bodies: dict[int, list[Node]] = {}
     changed: dict[str, Value] = {}
     for node in flat.nodes:
         site = Site(node, facts)
+        if node.op == ENDLOOP:
+            number = site.number("body")
+            facts.trips[number] = trips(site, bodies.get(number, ()), numbers.get(flat.regions[number].node))
         found = () if node.region and _is_dead(flat, facts, node.region) else _values(site, flat.hints, symbols)
         for name, value in zip(node.outputs, found, strict=False):
             if not name:
@@ -84,10 +90,10 @@ def _round(
                 raise BadNode(site, "its result has more elements than any machine can count")
         for name in filter(None, node.outputs[len(found) :]):
             facts.note(name, UNKNOWN)
-        if node.op in (LOOP, SCAN):
-            begins[node.region] = node
-        elif node.op in (ENDLOOP, ENDSCAN):
-            changed.update(_unstable(site, begins))
+        if node.region and node.op not in (LOOP, SCAN):
+            bodies.setdefault(node.region, []).append(node)
+        if node.op in (ENDLOOP, ENDSCAN):
+            changed.update(_unstable(site))
         elif fold is not None:
             fold(site)
     return changed
@@ -139,18 +145,21 @@ def _folder(flat: Flat, facts: Facts, numbers: Mapping[str, int]) -> Callable[[S
 
     from astrac.models.onnx.fold import FOLD, SPECIAL, fold  # noqa: PLC0415
 
-    facts.data.update((name, np.asarray(number)) for name, number in numbers.items())
+    inputs = {item.name for item in flat.inputs}
+    facts.data.update((name, np.asarray(number)) for name, number in numbers.items() if name in inputs)
     data, constants, values = facts.data, facts.constants, facts.values
 
     def note(site: Site) -> None:
         node = site.node
+        if node.region and node.op in _SHIFTS:
+            _note_offset(site)
         if node.op in FOLD:
             if not node.inputs or (node.inputs[0] not in constants and data.get(node.inputs[0]) is None):
                 return
         elif node.op not in SPECIAL:
             return
         total = facts.sizes[node.outputs[0]]
-        if total is None or total > LIMIT:
+        if node.op != ENDIF and (total is None or total > LIMIT):
             return
         try:
             found = fold(site)
@@ -163,26 +172,43 @@ def _folder(flat: Flat, facts: Facts, numbers: Mapping[str, int]) -> Callable[[S
     return note
 
 
-def merged(first: Value, second: Value) -> Value:
-    """What is common to two values that may stand in one place."""
-    if first.shape is None or second.shape is None or len(first.shape) != len(second.shape):
-        return Value(None, first.dtype, first.sequence)
-    shape = tuple(one if one == other else None for one, other in zip(first.shape, second.shape, strict=True))
-    return Value(shape, first.dtype, first.sequence)
+def _carried(site: Site) -> Iterator[tuple[str, Value, Value]]:
+    """The carried values of a loop: the name in its body, what comes in, what each iteration hands on."""
+    formal, initial = site.names("formal"), site.names("initial")
+    before, after = (2, 2) if site.node.op == ENDLOOP else (0, 1)
+    for index in range(site.number("carried")):
+        name = formal[before + index] if before + index < len(formal) else ""
+        first = initial[before + index]
+        yield "" if name == first else name, site.facts.values.get(first, UNKNOWN), site.value(after + index)
 
 
-def _unstable(site: Site, begins: Mapping[int, Node]) -> Iterator[tuple[str, Value]]:
-    """Values that a body hands on with another shape than it got them."""
-    carried = site.number("carried")
-    loop = begins.get(site.number("body"))
-    if loop is None:
+_SHIFTS = frozenset({"Add", "Sub", "Reshape", "Squeeze", "Unsqueeze", "Identity", "Cast", "CastLike"})
+
+
+def _note_offset(site: Site) -> None:
+    """One number of a loop's body that is another one and so many more: an end beside its start."""
+    node, facts = site.node, site.facts
+    if facts.sizes[node.outputs[0]] != 1 or (facts.values[node.outputs[0]].dtype or "")[:3] != "int":
         return
-    before = 2 if loop.op == LOOP else 0
-    after = 2 if loop.op == LOOP else 1
-    for index in range(carried):
-        name = loop.outputs[before + index] if before + index < len(loop.outputs) else ""
-        first, next_ = site.facts.values.get(name, UNKNOWN), site.value(after + index)
-        common = merged(first, next_)
+    if node.op not in ("Add", "Sub"):
+        base, more = node.inputs[0], 0
+    else:
+        numbers = [site.data(index) for index in (0, 1)]
+        if numbers[1] is not None and numbers[0] is None:
+            base, more = node.inputs[0], numbers[1][0] * (1 if node.op == "Add" else -1)
+        elif numbers[0] is not None and numbers[1] is None and node.op == "Add":
+            base, more = node.inputs[1], numbers[0][0]
+        else:
+            return
+    first, offset = facts.offsets.get(base, (base, 0))
+    facts.offsets[node.outputs[0]] = (first, offset + more)
+
+
+def _unstable(site: Site) -> Iterator[tuple[str, Value]]:
+    """Values that a body hands on with another shape than it got them."""
+    for name, initial, handed in _carried(site):
+        first = site.facts.values.get(name, UNKNOWN)
+        common = sequences.carried(initial if initial.runs is not None else first, handed)
         if name and common.shape != first.shape:
             yield name, common
 
@@ -197,14 +223,15 @@ def _choose(site: Site) -> list[Value]:
 
 
 def _enter_loop(site: Site) -> list[Value]:
-    return [Value((), "int64"), Value((), "bool"), *(site.value(index) for index in range(2, len(site.node.inputs)))]
+    states = [sequences.inside(site.value(index)) for index in range(2, len(site.node.inputs))]
+    return [Value((), "int64"), Value((), "bool"), *states]
 
 
 def _leave_loop(site: Site) -> list[Value]:
-    trips, carried = site.data(0), site.number("carried")
-    stacked = range(2 + carried, len(site.node.inputs))
-    results = [site.value(2 + index) for index in range(carried)]
-    return results + [_stack(site.value(index), trips[0] if trips else None) for index in stacked]
+    count = site.facts.trips[site.number("body")]
+    stacked = range(2 + site.number("carried"), len(site.node.inputs))
+    results = [sequences.after(initial, handed, count) for _, initial, handed in _carried(site)]
+    return results + [_stack(site.value(index), count) for index in stacked]
 
 
 def _enter_scan(site: Site) -> list[Value]:

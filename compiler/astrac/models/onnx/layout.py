@@ -215,8 +215,12 @@ def slice_(site: Site, shape: Extents) -> Shape:
     axes, steps = site.either("axes", 3), site.data(4)
     result = list(shape)
     if starts is None or ends is None or (axes is None and site.has(3)) or (steps is None and site.has(4)):
-        for axis in range(len(shape)) if axes is None else axes:
-            result[axis_of(axis, len(shape))] = None
+        (base, first), (other, last) = (site.facts.offsets.get(name, (name, 0)) for name in site.node.inputs[1:3])
+        wide = last - first if base == other and first < last and not site.has(4) else None
+        count = None if site.has(3) else (1,) if wide is not None else site.shape(1)
+        some = range(len(shape))[: count[0] if count else None]
+        for axis in some if axes is None else axes:
+            result[axis_of(axis, len(shape))] = wide
         return tuple(result)
     axes = axes or tuple(range(len(starts)))
     for start, end, axis, step in zip(starts, ends, axes, steps or (1,) * len(starts), strict=True):
@@ -344,27 +348,3 @@ def scalar(site: Site) -> Values:  # noqa: ARG001 - a rule like the others
 def unknown(site: Site) -> Values:
     """Nothing: how many there are shows at run time only."""
     return (UNKNOWN,) * len(site.node.outputs)
-
-
-def split_to_sequence(site: Site) -> Values:
-    """A sequence of equal parts; parts that differ have an unknown extent there."""
-    shape, sizes = site.shape(), site.data(1)
-    if shape is None:
-        return (Value(None, site.dtype(), sequence=True),)
-    axis = axis_of(site.number("axis"), len(shape))
-    part: Extents = (1,) if site.number("keepdims", 1) else ()
-    if site.has(1):
-        part = (sizes[0] if sizes and len(set(sizes)) == 1 else None,)
-    return (Value((*shape[:axis], *part, *shape[axis + 1 :]), site.dtype(), sequence=True),)
-
-
-def sequence_construct(site: Site) -> Values:
-    """Elements of one shape, else unknown where they differ."""
-    shapes = {site.shape(index) for index in range(len(site.node.inputs))}
-    return (Value(shapes.pop() if len(shapes) == 1 else None, site.dtype(), sequence=True),)
-
-
-def sequence_insert(site: Site) -> Values:
-    """As before when the new element has the shape of the others."""
-    shape = site.shape(1)
-    return (Value(shape if site.shape() in (None, shape) else None, site.dtype(1), sequence=True),)

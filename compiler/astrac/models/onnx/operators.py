@@ -12,7 +12,7 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING
 
-from astrac.models.onnx import arithmetic, attention, layout, products, schema, spatial
+from astrac.models.onnx import arithmetic, attention, layout, products, schema, sequences, spatial
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -264,14 +264,16 @@ OPERATORS: dict[str, Operator] = {
     "Squeeze": Operator(layout.squeeze, OpKind.VIEW),
     "Unsqueeze": Operator(layout.unsqueeze, OpKind.VIEW),
     **_rows("Identity Optional OptionalGetElement", Operator(layout.identity, OpKind.VIEW)),
-    "SequenceAt": Operator(layout.same, OpKind.VIEW),
-    "SequenceConstruct": Operator(layout.sequence_construct, OpKind.VIEW, merges=True),
-    "SequenceInsert": Operator(layout.sequence_insert, OpKind.VIEW, merges=True),
+    "SequenceAt": Operator(sequences.at, OpKind.VIEW),
+    "SequenceErase": Operator(sequences.erase, OpKind.VIEW),
+    "SequenceConstruct": Operator(sequences.construct, OpKind.VIEW, merges=True),
+    "SequenceInsert": Operator(sequences.insert, OpKind.VIEW, merges=True),
     # Copies.
     "Transpose": Operator(layout.transpose, OpKind.MOVE),
     "Concat": Operator(layout.concat, OpKind.MOVE, merges=True, any_constant=True),
+    "ConcatFromSequence": Operator(sequences.concat, OpKind.MOVE),
     "Split": Operator(layout.split, OpKind.MOVE),
-    "SplitToSequence": Operator(layout.split_to_sequence, OpKind.MOVE),
+    "SplitToSequence": Operator(sequences.split, OpKind.MOVE),
     "Slice": Operator(layout.slice_, OpKind.MOVE),
     "Gather": Operator(layout.gather, OpKind.MOVE, weights=(0,), table=True),
     "GatherElements": Operator(layout.gather_elements, OpKind.MOVE, weights=(0,), table=True),
@@ -290,6 +292,7 @@ OPERATORS: dict[str, Operator] = {
     # Extents.
     "Shape": Operator(layout.shape_of, OpKind.SHAPE),
     **_rows("Size SequenceLength", Operator(layout.scalar, OpKind.SHAPE)),
+    "SequenceEmpty": Operator(sequences.empty, OpKind.SHAPE),
     "Range": Operator(layout.range_, OpKind.SHAPE),
     "ConstantOfShape": Operator(layout.constant_of_shape, OpKind.SHAPE),
     "EyeLike": replace(_RARE, kind=OpKind.SHAPE),
@@ -298,9 +301,7 @@ OPERATORS: dict[str, Operator] = {
     "STFT": Operator(spatial.stft, auxiliary=(1, 2, 3), flops=spatial.stft_flops),
     # Rare ones: shapes by onnx's own inference.
     **_rows("GridSample RoiAlign MaxRoiPool MaxUnpool Col2Im AffineGrid CenterCropPad", replace(_RARE, flops=11)),
-    **_rows(
-        "ConcatFromSequence SequenceErase SequenceEmpty BitCast Bernoulli RandomNormalLike RandomUniformLike", _RARE
-    ),
+    **_rows("BitCast Bernoulli RandomNormalLike RandomUniformLike", _RARE),
     **_rows("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", replace(_RARE, flops=6)),
 }
 """A row an operator; `com.microsoft.NAME` where that domain's operator differs from ONNX's own of the same name."""

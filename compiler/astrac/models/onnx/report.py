@@ -43,8 +43,11 @@ def refuse(name: str, bound: Bound, flat: Flat, drafts: Drafts, table: Rows, spa
         region = row.node.region
         while flat.regions[region].parent and flat.regions[flat.regions[region].parent].kind != "graph":
             region = flat.regions[region].parent
-        message = f"{subject}: how often `{flat.regions[region].node}` runs is decided at run time"
-        hint = f"bind the trip count: `bind {{ {flat.regions[region].count or 'NAME'}: N }}`, if it is an input"
+        loop = flat.regions[region].node
+        message = f"{subject}: how often `{loop}` runs is decided at run time"
+        name = flat.regions[region].count
+        name = name if name in {item.name for item in flat.inputs} else loop
+        hint = f'say how often: `--bind "{name}=N"` (in a spec: `bind {{ "{name}": N }}`)'
         raise Diagnosed(diagnostic("AS615", message, span, hints=(hint,)))
     if bound.open:
         places = ", ".join(_place(item) for item in bound.open[:_SHOWN])

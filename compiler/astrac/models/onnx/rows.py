@@ -74,7 +74,7 @@ def rows(flat: Flat, facts: Facts, drafts: Drafts, names: Sequence[str], ties: M
         table.layers.append(table.layer(index, draft))
     tied = table.owners.stored_elements() - sum(layer.params for layer in table.layers)
     layers = _choose_branches(flat, facts, drafts.rows, table.layers)
-    cuts = _cuts(facts, drafts.rows)
+    cuts = _cuts(facts, drafts.rows, drafts.passed)
     return Rows(tuple(layers), cuts, tied, tuple(table.unresolved), tuple(table.holes))
 
 
@@ -153,12 +153,11 @@ class _Table:
 def _times(flat: Flat, facts: Facts) -> list[int | None]:
     """How often each region runs; None where only the run will tell."""
     found: list[int | None] = [1]
-    for region in flat.regions[1:]:
+    for number, region in enumerate(flat.regions[1:], 1):
         outer = found[region.parent]
         count: int | None = 1
         if region.kind == "loop":
-            numbers = facts.array(region.count) if region.count else None
-            count = int(numbers.ravel()[0]) if numbers is not None and numbers.size else None
+            count = facts.trips.get(number)
         elif region.kind == "scan":
             shape = facts.values[region.count].shape if region.count in facts.values else None
             count = shape[region.axis] if shape and -len(shape) <= region.axis < len(shape) else None
@@ -269,9 +268,9 @@ def _choose_branches(flat: Flat, facts: Facts, drafts: Sequence[LayerDraft], lay
     return result
 
 
-def _cuts(facts: Facts, drafts: Sequence[LayerDraft]) -> tuple[int, ...]:
+def _cuts(facts: Facts, drafts: Sequence[LayerDraft], passed: Mapping[str, int]) -> tuple[int, ...]:
     """Elements of the activations that cross from row i and those before it to the rows behind, each once."""
-    made = {name: index for index, draft in enumerate(drafts) for name in draft.node.outputs if name}
+    made = {**passed} | {name: index for index, draft in enumerate(drafts) for name in draft.node.outputs if name}
     last: dict[str, int] = {}
     for index, draft in enumerate(drafts):
         for name in draft.reads:

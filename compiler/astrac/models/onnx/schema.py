@@ -50,7 +50,7 @@ def infer(site: Site) -> Sequence[Value]:
     types, data = {}, {}
     for index, name in enumerate(names):
         value = site.value(index)
-        if not name or value.dtype not in _NUMBERS or value.sequence:
+        if not name or value.dtype not in _NUMBERS or value.runs is not None:
             continue
         types[name] = helper.make_tensor_type_proto(_NUMBERS[value.dtype], value.shape)
         numbers = site.array(index)

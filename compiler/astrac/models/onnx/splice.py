@@ -183,10 +183,27 @@ class Splicer:
         self.graph(graph, inner, place._replace(depth=place.depth + 1, region=len(self.regions) - 1))
         return [self.found(inner, item.name, node) for item in graph.outputs]
 
-    def formals(self, node: Node) -> tuple[str, ...]:
-        """Unique names for the inputs of a loop's body."""
+    def formals(self, node: Node, carried: int, first: int) -> tuple[str, ...]:
+        """Names for the inputs of a loop's body: unique ones, but for what is handed on as it came in.
+
+        Args:
+            node: the loop.
+            carried: how many values are carried.
+            first: of the inputs of the loop and of its body, and one more than of the results of the body.
+        """
         graph = node.attributes.get("body")
-        return tuple(self.fresh(item.name) for item in graph.inputs) if isinstance(graph, Graph) else ()
+        if not isinstance(graph, Graph):
+            return ()
+        same = {item.outputs[0]: item.inputs[0] for item in graph.nodes if item.op == "Identity" and item.inputs}
+        names = []
+        for index, item in enumerate(graph.inputs):
+            handed = index - (first > 0)
+            fixed = first <= index < min(first + carried, len(node.inputs)) and handed < len(graph.outputs)
+            source = graph.outputs[handed].name if fixed else ""
+            for _ in range(len(same)):
+                source = same.get(source, source)
+            names.append(node.inputs[index] if fixed and source == item.name else self.fresh(item.name))
+        return tuple(names)
 
 
 def _choice(splicer: Splicer, node: Node, scope: MutableMapping[str, str], place: Place) -> None:
@@ -204,11 +221,12 @@ def _choice(splicer: Splicer, node: Node, scope: MutableMapping[str, str], place
 
 def _loop(splicer: Splicer, node: Node, scope: MutableMapping[str, str], place: Place) -> None:
     """Loop: trip count, condition, carried values; the body sees the iteration, the condition and the same values."""
-    names, trips = splicer.formals(node), next(iter(node.inputs), "")
+    names, trips = splicer.formals(node, len(node.inputs) - 2, 2), next(iter(node.inputs), "")
     index = len(splicer.regions)
-    splicer.nodes.append(replace(node, op=LOOP, outputs=names, attributes={}, region=index))
+    splicer.nodes.append(replace(node, op=LOOP, outputs=_new(names, node), attributes={}, region=index))
     outputs = splicer.body(node, "body", scope, place, Region(place.region, shown(node), "loop", count=trips), names)
     marker: dict[str, Attribute] = {"carried": len(node.inputs) - 2, "body": index}
+    marker |= {"initial": node.inputs, "formal": names}
     splicer.nodes.append(replace(node, op=ENDLOOP, inputs=(trips, *outputs), attributes=marker))
 
 
@@ -217,13 +235,15 @@ def _scan(splicer: Splicer, node: Node, scope: MutableMapping[str, str], place: 
     count, axes = node.attributes.get("num_scan_inputs"), node.attributes.get("scan_input_axes")
     if not isinstance(count, int) or not 1 <= count <= len(node.inputs):
         raise splicer.error(f"`{shown(node)}` (Scan) scans nothing")
-    names, index, first = splicer.formals(node), len(splicer.regions), node.inputs[len(node.inputs) - count]
+    names, index = splicer.formals(node, len(node.inputs) - count, 0), len(splicer.regions)
+    first = node.inputs[len(node.inputs) - count]
     axis = axes[0] if isinstance(axes, tuple) and axes and isinstance(axes[0], int) else 0
     marker: dict[str, Attribute] = {"num_scan_inputs": count, "scan_input_axes": axes}
-    splicer.nodes.append(replace(node, op=SCAN, outputs=names, attributes=marker, region=index))
+    splicer.nodes.append(replace(node, op=SCAN, outputs=_new(names, node), attributes=marker, region=index))
     region = Region(place.region, shown(node), "scan", count=first, axis=axis)
     outputs = splicer.body(node, "body", scope, place, region, names)
     marker = {"carried": len(node.inputs) - count, "axis": axis, "body": index}
+    marker |= {"initial": node.inputs, "formal": names}
     splicer.nodes.append(replace(node, op=ENDSCAN, inputs=(first, *outputs), attributes=marker))
 
 
@@ -232,6 +252,11 @@ _CONTROL: dict[str, Callable[[Splicer, Node, MutableMapping[str, str], Place], N
     "Loop": _loop,
     "Scan": _scan,
 }
+
+
+def _new(names: Sequence[str], node: Node) -> tuple[str, ...]:
+    """The values that a loop's body gets anew, empty for one that is the same all the time."""
+    return tuple(["" if name in node.inputs else name for name in names])
 
 
 def _with_result(node: Node) -> Node:

@@ -71,11 +71,10 @@ def trace(flat: Flat, facts: Facts, weights: Iterable[str] = ()) -> tuple[dict[s
             if node.op == "ConstantOfShape" and (made := _made(node, facts)) is not None:
                 stored[made.name] = made
                 flow = (WeightOrigin(made.name),)
-        for output in node.outputs:
+        for output in filter(None, node.outputs):
             flows[output] = flow
         if node.op == LOOP:
-            flows.update(dict.fromkeys(node.outputs[:2], ()))
-    flows[""] = ()
+            flows.update(dict.fromkeys([*node.outputs[:2], *facts.counters.intersection(node.outputs)], ()))
     return flows, stored
 
 
