@@ -36,6 +36,18 @@ GIVEN = {  # command: its arguments, and what they give
         ["a", "b", "--backend", "congestion_aware", "--format", "csv"],
         {"paths": ["a", "b"], "backend": "congestion_aware", **VARIANT, "format": "csv"},
     ),
+    "sweep": (
+        ["a"],
+        {"spec": "a", "over": [], "where": [], "sort": None, "reverse": False, "top": None, "columns": None, "format": None,
+         "output": None, "jobs": None, "scheduler": None, "results": None, "fresh": False, **VARIANT},
+    ),
+    "sweep all": (
+        ["a", "--over", "x=[1]", "--where", "x > 1", "--sort", "memory", "--reverse", "--top", "3", "--columns", "x,memory",
+         "--format", "csv", "-o", "f", "-j", "2", "--scheduler", "tcp://h:1", "--results", "r", "--fresh"],
+        {"spec": "a", "over": ["x=[1]"], "where": ["x > 1"], "sort": "memory", "reverse": True, "top": 3,
+         "columns": "x,memory", "format": "csv", "output": "f", "jobs": 2, "scheduler": "tcp://h:1", "results": "r",
+         "fresh": True, **VARIANT},
+    ),
     "fmt": (["a", "b"], {"files": ["a", "b"], "check": False, "diff": False}),
     "fmt all": (["a", "--check", "--diff"], {"files": ["a"], "check": True, "diff": True}),
     "layers": (
@@ -70,11 +82,12 @@ CHOICES = {
     ("estimate", "backend"): ["congestion_unaware", "congestion_aware"],
     ("check", "format"): ["text", "json", "sarif", "github", "gitlab"],
     ("estimate", "format"): ["text", "json", "csv"],
+    ("sweep", "format"): ["table", "csv", "jsonl", "parquet"],
     ("layers", "format"): ["text", "csv", "json"],
     ("decode", "format"): ["jsonl", "text"],
     ("build", "target"): ["astra-sim-1", "astra-sim-2"],
 }
-NEEDED = ("check", "build", "fmt", "layers", "fix", "decode", "encode", "diff", "import")
+NEEDED = ("check", "build", "sweep", "fmt", "layers", "fix", "decode", "encode", "diff", "import")
 
 
 def parser(name):

@@ -10,7 +10,7 @@ import pytest
 
 from astrac.api.checking import Options
 from astrac.api.estimating import estimate_spec
-from astrac.api.evaluating import cut_off, evaluate, tasks
+from astrac.api.evaluating import Tasks, cut_off, evaluate
 from astrac.api.rows import FIGURES, from_dict, to_json
 
 ROOT = Path(__file__).parents[1]
@@ -27,9 +27,9 @@ training { global_batch: 64, precision: bf16, optimizer: adam }
 
 def found(text, name="a.astra", *, keyed=False, **options):
     """The tasks of a text."""
-    findings = []
-    made = list(tasks(name, text.encode(), Options(**options), findings, keyed=keyed))
-    assert not findings, findings
+    work = Tasks(name, text.encode(), Options(**options), keyed=keyed)
+    made = list(work)
+    assert not work.found, work.found
     return made
 
 
@@ -116,9 +116,9 @@ def test_points_that_where_drops_are_no_tasks():
 
 
 def test_errors_before_there_are_points_are_told_once():
-    findings = []
-    assert list(tasks("a.astra", b"sweep { a: 1 }", Options(), findings)) == []
-    assert [each.code for each in findings] == ["AS216"]
+    work = Tasks("a.astra", b"sweep { a: 1 }", Options())
+    assert list(work) == []
+    assert [each.code for each in work.found] == ["AS216"]
 
 
 def test_a_task_goes_to_another_process():

@@ -88,12 +88,18 @@ def test_what_is_set_is_not_swept_and_leaves_the_others_of_its_block():
 def test_what_is_swept_besides_stands_in_place_of_the_files():
     sweep = "a: [2, 4], speed: [1 Gbps, 2 Gbps], where: a > 2"
     assert points(sweep, over=("a: [8, 16]",)) == [
-        ("1 Gbps", "8"),
-        ("1 Gbps", "16"),
-        ("2 Gbps", "8"),
-        ("2 Gbps", "16"),
+        ("8", "1 Gbps"),
+        ("8", "2 Gbps"),
+        ("16", "1 Gbps"),
+        ("16", "2 Gbps"),
     ]
     assert points(sweep, over=("topology.s.latency: [1 ns]", "where: speed > 1 Gbps")) == [("4", "2 Gbps", "1 ns")]
+    together = "together { a: [2, 4], speed: [1 Gbps, 2 Gbps] }"
+    assert points(together, over=("a: [8, 16]",)) == [("8",), ("16",)]
+    assert points(sweep, over=("together { a: [8, 16], speed: [3 Gbps, 4 Gbps] }",)) == [
+        ("8", "3 Gbps"),
+        ("16", "4 Gbps"),
+    ]
 
 
 REFUSED = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import stat
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import unified_diff
 from functools import lru_cache
@@ -198,18 +199,25 @@ def _swept(text: str, chain: Chain) -> tuple[syntax.Item, ...]:
     return items
 
 
-def chosen(spec: Prepared, options: Options, chain: Chain) -> Iterator[Variant]:
-    """The elaborated and validated points of a spec, whether its sweep wants them or not, one after the other."""
-    known = []
+@contextmanager
+def told(spec: Prepared, chain: Chain) -> Iterator[None]:
+    """What is wrong with a sweep inside ends the chain, told unless it may stand in what did not parse."""
     try:
-        for point in spec.points():
-            if options.point in (None, point.name):
-                yield elaborated(spec.variant(point))
-            known.append(point.name)
+        yield
     except Diagnosed as error:
         lost = spec.draft.broken and error.diagnostic.code in LOST
         chain.found += () if lost else (error.diagnostic,)
         raise Stop from None
+
+
+def chosen(spec: Prepared, options: Options, chain: Chain) -> Iterator[Variant]:
+    """The elaborated and validated points of a spec, whether its sweep wants them or not, one after the other."""
+    known = []
+    with told(spec, chain):
+        for point in spec.points():
+            if options.point in (None, point.name):
+                yield elaborated(spec.variant(point))
+            known.append(point.name)
     if options.point not in (None, *known):
         hint = f"there are: {', '.join(known)}" if known != [""] else "the spec sweeps nothing"
         place = spec.draft.file.source.whole()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac import resources
-from astrac.api.checking import Chain, Inputs, Options, Stop, chosen, judged, prepared
+from astrac.api.checking import Chain, Inputs, Options, Stop, chosen, judged, prepared, told
 from astrac.api.compiling import NO_ROOM, attempt, planned
 from astrac.api.modelling import model_file
 from astrac.api.rows import Finding, Row, Setting, flat
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from astrac.diagnostics import Diagnostic
     from astrac.language.document import Document
     from astrac.language.expression import Value
+    from astrac.language.resolve import Prepared
 
 
 @dataclass(frozen=True)
@@ -50,27 +52,59 @@ class Task:
         return self.document.name
 
 
-def tasks(name: str, data: bytes, options: Options, found: list[Diagnostic], *, keyed: bool = False) -> Iterator[Task]:
+class Tasks:
     """The points of a spec that are wanted, one after the other; none after errors before there are points.
 
-    Args:
+    Attributes:
         name: of the spec, as messages show it.
-        data: its text.
-        options: profile, settings, what is swept.
-        found: takes what concerns no single point.
-        keyed: whether tasks have keys.
+        found: what concerns no single point.
+        points: how many there are at most, `where` not asked.
+        keys: what is set and swept.
     """
-    chain = Chain()
-    try:
-        spec = prepared(name, data, options, Inputs({}), chain)
-        before, chain.found = tuple(chain.found), []
-        found += before
-        for document, apart in chosen(spec, options, chain):
-            if not document.excluded:
-                task = Task(document, (*before, *apart), options, tuple(_settings(document, options)))
-                yield replace(task, key=_key(task)) if keyed else task
-    except Stop:
-        found += chain.found
+
+    def __init__(self, name: str, data: bytes, options: Options, *, keyed: bool = False) -> None:
+        """Reads the spec.
+
+        Args:
+            name: of the spec.
+            data: its text.
+            options: profile, settings, what is swept.
+            keyed: whether tasks have keys.
+        """
+        self.name = name
+        self.points = 0
+        self.keys = tuple(text.partition("=")[0].strip() for text in options.settings)
+        self._options = options
+        self._keyed = keyed
+        self._spec: Prepared | None = None
+        self._before: tuple[Diagnostic, ...] = ()
+        self._common: dict[Diagnostic, None] | None = None
+        chain = Chain()
+        with suppress(Stop):
+            spec = prepared(name, data, options, Inputs({}), chain)
+            with told(spec, chain):
+                for point in spec.points():
+                    self.keys += tuple(key for key, _ in point.values) if not self.points else ()
+                    self.points += 1
+            self._spec, self._before, chain.found = spec, tuple(chain.found), []
+        self.found = chain.found
+
+    def __iter__(self) -> Iterator[Task]:
+        chain = Chain()
+        with suppress(Stop):
+            for document, apart in chosen(self._spec, self._options, chain) if self._spec is not None else ():
+                if document.excluded:
+                    continue
+                all_ = (*self._before, *apart)
+                self._common = dict.fromkeys(each for each in all_ if self._common is None or each in self._common)
+                task = Task(document, all_, self._options, tuple(_settings(document, self._options)))
+                yield replace(task, key=_key(task)) if self._keyed else task
+        self.found += chain.found
+
+    @property
+    def in_common(self) -> tuple[Diagnostic, ...]:
+        """What concerns no single point, and what all points have in common that were drawn."""
+        return (*self.found, *(self._common or ()))
 
 
 def evaluate(task: Task) -> Row:

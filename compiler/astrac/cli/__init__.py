@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from astrac.cli import specs, streams, tools
+from astrac.cli import specs, streams, sweeps, tools
 from astrac.cli.shared import Command, Usage
 from astrac.version import __version__
 
@@ -23,6 +23,7 @@ COMMANDS: dict[str, Command] = {
     "check": specs.check,
     "build": specs.build,
     "estimate": specs.estimate,
+    "sweep": sweeps.sweep,
     "fmt": specs.fmt,
     "layers": specs.layers,
     "fix": tools.fix,

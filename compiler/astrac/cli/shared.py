@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentTypeError
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -60,6 +61,19 @@ def flag(name: str, meaning: str) -> Argument:
 def output_format(*choices: str) -> Argument:
     """The argument `--format`; the first choice is the default."""
     return argument("--format", choices=choices, default=choices[0], help="of the output (default: %(default)s)")
+
+
+def whole(text: str) -> int:
+    """A whole number, -1 for a text that is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, for `type` of an argument."""
+    value = whole(text)
+    if value < 1:
+        raise ArgumentTypeError(f"`{text}` is no whole number from 1")
+    return value
 
 
 KIND = argument("--kind", choices=words, help="what the files are (default: what is in them tells)")

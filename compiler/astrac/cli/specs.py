@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 from dataclasses import replace
@@ -21,11 +20,13 @@ from astrac.cli.shared import (
     counted,
     flag,
     output_format,
+    positive,
     read,
     report,
     shown,
     told,
     variant,
+    whole,
 )
 from astrac.cli.streams import document, steering
 from astrac.diagnostics import has_errors
@@ -33,6 +34,7 @@ from astrac.render import FORMATS
 from astrac.simulators.table import backends, named, targets
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterable
 
     from astrac.api.estimating import Estimated
@@ -287,24 +289,12 @@ def _format(path: str, options: argparse.Namespace) -> int:
 # -- layers
 
 
-def _whole(text: str) -> int:
-    """A whole number, -1 for a text that is none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
-
-
-def _positive(text: str) -> int:
-    value = _whole(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is no whole number from 1")
-    return value
-
-
 @command(
     "astrac layers zoo:resnet50 --weights-only --format csv",
     argument("models", nargs="+", metavar="MODEL", help="an ONNX file, zoo:NAME, or a .astra spec"),
     flag("--weights-only", "only layers with a matrix or kernel, without biases"),
     flag("--all", "also layers without weights and MACs"),
-    argument("--batch", type=_positive, metavar="N", help="samples (default: the file's, or 1)"),
+    argument("--batch", type=positive, metavar="N", help="samples (default: the file's, or 1)"),
     argument("--bind", action="append", default=[], metavar="NAME=VALUE", help="value of a symbolic dimension"),
     argument("--tie", action="append", default=[], metavar="A=B", help="two weights that are one tensor"),
     flag("--strict", "an operator that is not known is an error"),
@@ -342,7 +332,7 @@ def _layers(path: str, options: argparse.Namespace) -> Result[Layered]:
         return modelling.layers_of_spec(shown(path), read(path), variant(options))
     bind = {}
     for name, value in _pairs(options.bind, "--bind"):
-        bind[name] = _whole(value)
+        bind[name] = whole(value)
         if bind[name] < 0:
             raise Usage(f"--bind {name} takes a whole number, not `{value}`")
     ties = _pairs(options.tie, "--tie")

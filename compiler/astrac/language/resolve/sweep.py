@@ -76,8 +76,7 @@ def points(
     """
     sweep = next((item for item in file.items if isinstance(item, syntax.Sweep)), None)
     others = tuple(others)
-    replaced = {key for item in others for key in _keys(item) if key != WHERE}
-    items = [*(_without(item, replaced) for item in (sweep.items if sweep else ())), *others]
+    items = list(_laid_over(sweep.items if sweep else (), others))
     wheres = [item.value for item in items if isinstance(item, syntax.Attribute) and item.key_text == WHERE]
     fixed = {setting.key_text for setting in settings}
     axes = [axis for item in items if (axis := _axis(item, fixed, lets or {}))]
@@ -110,9 +109,16 @@ def _keys(item: syntax.Item) -> tuple[str, ...]:
     return (item.key_text,) if isinstance(item, syntax.Attribute) else ()
 
 
-def _without(item: syntax.Item, keys: set[str]) -> syntax.Item:
-    """An item of the file's sweep without what is swept otherwise; of what changes together nothing is left."""
-    return syntax.Broken(item.span) if keys.intersection(_keys(item)) else item
+def _laid_over(items: Iterable[syntax.Item], others: tuple[syntax.Item, ...]) -> Iterator[syntax.Item]:
+    """Items with others in place of those that sweep the same; what changed together with such a key is not swept."""
+    replaced = {key: item for item in others for key in _keys(item) if key != WHERE}
+    placed: list[syntax.Item] = []
+    for item in items:
+        above = [replaced[key] for key in _keys(item) if key in replaced]
+        fresh = [other for other in above if not any(other is each for each in placed)]
+        placed += fresh
+        yield from fresh if above else (item,)
+    yield from (item for item in others if not any(item is each for each in placed))
 
 
 def _axis(item: syntax.Item, fixed: set[str], lets: Mapping[str, syntax.Let]) -> _Axis:
