@@ -26,6 +26,13 @@ class Label:
     text: str = ""
 
 
+class Setting(NamedTuple):
+    """What mends a spec: a text to write in a block, which is named by its JSON pointer."""
+
+    block: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """One finding.
@@ -35,12 +42,14 @@ class Diagnostic:
         message: one line, lower case, without a full stop; names and values in backquotes.
         labels: places; the first is the primary one, the others explain ("first defined here").
         hints: what to do, a line each ("did you mean `GB/s`?").
+        settings: what to write in a spec, where there is one; they become a hint when it is known whose the blocks are.
     """
 
     code: str
     message: str
     labels: tuple[Label, ...] = ()
     hints: tuple[str, ...] = ()
+    settings: tuple[Setting, ...] = ()
 
     @property
     def severity(self) -> Severity:
@@ -54,11 +63,16 @@ class Diagnostic:
 
 
 def diagnostic(
-    code: str, message: str, span: Span | None = None, *notes: Label, hints: Iterable[str] = ()
+    code: str,
+    message: str,
+    span: Span | None = None,
+    *notes: Label,
+    hints: Iterable[str] = (),
+    settings: Iterable[Setting] = (),
 ) -> Diagnostic:
     """A diagnostic with one primary place and any number of further ones."""
     primary = () if span is None else (Label(span),)
-    return Diagnostic(code, message, primary + notes, tuple(hints))
+    return Diagnostic(code, message, primary + notes, tuple(hints), tuple(settings))
 
 
 class Diagnosed(Exception):  # noqa: N818 - not an error of the program

@@ -18,6 +18,7 @@ from astrac.language.assess import assess
 from astrac.language.construct import construct
 from astrac.language.elaborate import elaborate
 from astrac.language.format import formatted
+from astrac.language.home import at_home
 from astrac.language.parse import parse
 from astrac.language.resolve import LOST, prepare
 from astrac.language.validate import validate
@@ -290,7 +291,8 @@ def judged(document: Document, found: tuple[Diagnostic, ...]) -> Checked:
     if not document.is_spec or has_errors(found):
         return Checked(document, None, found)
     spec = construct(document)
-    return Checked(document, spec, (*found, *rules(spec, document.near, SPEC_RULES), *assess(document)))
+    found += tuple(at_home(document, each) for each in rules(spec, document.near, SPEC_RULES))
+    return Checked(document, spec, (*found, *assess(document)))
 
 
 # -- formatting

@@ -16,6 +16,7 @@ from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
 from astrac.emit import emit
 from astrac.estimate import estimate
 from astrac.language.assess import assess
+from astrac.language.home import at_home
 from astrac.simulators.protocol import Ability, Cause, Outcome
 from astrac.simulators.table import circular, may_wait, simulators, staggered
 from astrac.source import Source
@@ -115,7 +116,7 @@ def attempt(
     with suppress(Stop):
         chain.note((*before, *point.diagnostics))
         value = make(point, options, inputs, chain)
-    return Result(value, tuple(chain.found))
+    return Result(value, tuple(at_home(point.document, each) for each in chain.found))
 
 
 AT_POINT = "at the sweep's point "

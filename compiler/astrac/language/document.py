@@ -49,6 +49,7 @@ class Document:
         is_spec: whether the file is a spec; `tree` is empty otherwise.
         excluded: the sweep's `where` does not want this point.
         available: names that could be picked, by kind.
+        picks: by kind, the name that picks the block in force.
     """
 
     source: Source
@@ -64,6 +65,7 @@ class Document:
     is_spec: bool
     excluded: bool = False
     available: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    picks: dict[str, Span] = field(default_factory=dict)
 
     def at(self, pointer: str) -> Span:
         """The characters of a value, or of a block's header. Raises KeyError for what is not in the document."""

@@ -233,6 +233,7 @@ class Variant:
         is_spec: whether the root file is a spec (grammar/README.md, "What is in force"); otherwise it is a library.
         broken: whether something of the file, or of one that it uses, did not parse.
         available: names that could be picked, by kind.
+        picks: by kind, the name that picks the block in force.
     """
 
     name: str
@@ -246,3 +247,4 @@ class Variant:
     is_spec: bool
     broken: bool
     available: dict[str, tuple[str, ...]]
+    picks: dict[str, Span]

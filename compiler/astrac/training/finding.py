@@ -10,7 +10,7 @@ from astrac.diagnostics import Label, diagnostic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from astrac.diagnostics import Diagnostic
+    from astrac.diagnostics import Diagnostic, Setting
     from astrac.source import Span
 
 
@@ -30,6 +30,7 @@ class Finding:
         message: what is wrong.
         hint: what to do, "" for nothing.
         beside: a further pointer and what is to be said of it.
+        settings: what to write in the spec.
     """
 
     code: str
@@ -37,8 +38,10 @@ class Finding:
     message: str
     hint: str = ""
     beside: tuple[str, str] | None = None
+    settings: tuple[Setting, ...] = ()
 
     def placed(self, at: Callable[[str], Span]) -> Diagnostic:
         """The diagnostic; `at` gives the place of a pointer, or of the nearest block around it."""
         notes = () if self.beside is None else (Label(at(self.beside[0]), self.beside[1]),)
-        return diagnostic(self.code, self.message, at(self.pointer), *notes, hints=(self.hint,) if self.hint else ())
+        hints = (self.hint,) if self.hint else ()
+        return diagnostic(self.code, self.message, at(self.pointer), *notes, hints=hints, settings=self.settings)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from astrac.diagnostics import Setting
 from astrac.models.shape import contradictions, resolve
 from astrac.training.finding import Finding
 from astrac.training.strategies.placement import axis_blocks, npus, place
@@ -140,7 +141,9 @@ def _shares(spec: Spec) -> Iterator[Finding]:
         if value % degree and not told:
             message = f"{key} {value} is not a multiple of the {axis} axis' degree {degree}"
             hint = f"a {axis} degree of {_divisors(value, degree)} divides it"
-            yield Finding("AS517", f"/model/transformer/{key}", message, hint)
+            padded = (Setting("/model/transformer", f"vocabulary: {-(-value // degree) * degree:_}"),)
+            settings = padded if key == "vocabulary" else ()
+            yield Finding("AS517", f"/model/transformer/{key}", message, hint, settings=settings)
     yield from _tokens(spec, degrees)
     yield from _experts(spec, degrees)
 

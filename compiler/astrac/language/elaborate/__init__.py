@@ -52,6 +52,7 @@ def elaborate(variant: syntax.Variant, spec: Schema | None = None) -> Result[Doc
         assertions=variant.assertions,
         is_spec=variant.is_spec,
         available=variant.available,
+        picks=variant.picks,
     )
     if variant.where is not None and not _wanted(document, variant.where, lets, findings):
         return Result(replace(document, excluded=True))

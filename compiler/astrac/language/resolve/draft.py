@@ -103,6 +103,7 @@ class Draft:
                 kind: tuple(sorted({name for sort, name in {**self.used, **named(self.blocks)} if sort == kind}))
                 for kind in _kinds()
             },
+            picks={kind: pick.value.span for kind, pick in self.picks.items()},
         )
 
     def _name(self, attribute: syntax.Attribute) -> Draft:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from astrac.diagnostics import Diagnostic, diagnostic
+from astrac.diagnostics import Diagnostic, Setting, diagnostic
 from astrac.figures import duration
 from astrac.job import AxisGroup, Collective, Kind, ListedGroup
 from astrac.simulators.algorithms import IN_GROUPS, Named, by_word, by_word_2
@@ -195,14 +195,14 @@ def _slow(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -> 
         if kind in told or not involved or len(words) < len(blocks) or max(block.size for block in blocks) > PLAYED:
             continue
         told.add(kind)
-        better, texts, changed = list(words), [], list[int]()
+        better, texts, changed = list(words), list[Setting](), list[int]()
         for index in (index for index, here in enumerate(involved) if here):
-            block, own = blocks[index], BLOCKS[blocks[index].kind].port_per_peer
+            own = BLOCKS[blocks[index].kind].port_per_peer
             named = by_word_2(words[index])
             if (own or kind is Kind.ALL_TO_ALL) and named is not None and not named.whole and named.row is not DIRECT:
                 better[index] = Named(DIRECT, window=None if own else 1).astra_sim_2
                 key = f"algorithms {{ {kind.name.lower()}: direct }}"
-                texts.append(f"`{key}{'' if own else ', window: 1'}` in `{block.name}`")
+                texts.append(Setting(f"/topology/dimensions/{index}", f"{key}{'' if own else ', window: 1'}"))
                 changed.append(index)
         if not changed:
             continue
@@ -217,7 +217,7 @@ def _slow(spec: Spec, job: Job, cases: dict[_Case, tuple[str, int]], at: At) -> 
             )
             pointer = f"/topology/dimensions/{changed[0]}"
             places = f"{pointer}/algorithms/{kind.name.lower()}", f"{pointer}/algorithm", "/system/algorithm", pointer
-            yield diagnostic("AS891", message, written(at, *places), hints=(f"write {' and '.join(texts)}",))
+            yield diagnostic("AS891", message, written(at, *places), settings=texts)
 
 
 def _crowded(job: Job, at: At) -> Iterator[Diagnostic]:
