@@ -12,7 +12,9 @@ import jsonschema
 import pytest
 
 import astrac
+import onnx_models
 from astrac import cli
+from onnx_models import node, value, weight
 
 ROOT = Path(__file__).parents[1]
 RING = ROOT / "specs" / "resnet50_ring.astra"
@@ -188,3 +190,14 @@ def test_check_imports_nothing_heavy():
     out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     for heavy in ("onnx", "jinja2", "numpy", "google.protobuf", "ruamel"):
         assert f"'{heavy}'" not in out
+
+
+def test_layers_behind_an_unknown_operator_are_question_marks(run, tmp_path):
+    nodes = [node("MyOp", ["x"], ["q"], "my", domain="acme"), node("MatMul", ["q", "w"], ["y"], "fc")]
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx_models.model([value("x", 2, 4)], nodes, [weight("w", 4, 3)]))
+    status, out, error = run("layers", str(path), "--format", "csv")
+    assert status == 1
+    assert out.splitlines()[1:] == ["my,MyOp,,0,,0,?", "fc,MatMul,4x3,12,float32,48,?"]
+    assert "`my` (MyOp)" in error
+    assert run("layers", str(path), str(path), "--compare")[:2] == (1, "")

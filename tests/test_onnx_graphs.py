@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -269,6 +270,30 @@ def test_refused(code, words, data, options):
     assert result.value is None
     assert [finding.code for finding in result.diagnostics if finding.is_error] == [code]
     assert words in result.diagnostics[0].message
+
+
+def test_an_unknown_operator_withholds_only_what_hangs_on_it():
+    nodes = [
+        node("Conv", ["x", "s"], ["a"], "stem"),
+        node("MyOp", ["a"], ["q"], "my", domain="acme"),
+        node("Conv", ["q", "w"], ["c"], "conv"),
+        node("Relu", ["c"], ["r"], "relu"),
+        node("Conv", ["r", "v"], ["y"], "head"),
+        node("Conv", ["a", "u"], ["z"], "side"),
+    ]
+    tensors = [weight("s", 4, 3, 1, 1), weight("w", 2, 4, 1, 1), weight("v", 5, 2, 1, 1), weight("u", 1, 4, 1, 1)]
+    result = read_model("m", model([value("x", 2, 3, 8, 8)], nodes, tensors, "y z"), partial=True)
+    assert not result.ok
+    assert [found.code for found in result.diagnostics] == ["AS607", "AS830", "AS835"]
+    assert "`conv` (Conv) in `m` is unknown (and that of 1 row more)" in result.diagnostics[0].message
+    assert "`my` (MyOp)" in result.diagnostics[0].message
+    assert "`value_info`" in result.diagnostics[0].hints[0]
+    assert "`relu` (Relu) in" in result.diagnostics[2].message
+    rows = [(name, params, macs) for name, _, _, params, _, _, macs in map(table.cells, table.rows(result.value))]
+    assert rows == [("stem", 12, 1536), ("my", 0, "?"), ("conv", 8, "?"), ("head", 10, "?"), ("side", 4, 512)]
+    assert (result.value.params, result.value.macs) == (34, 2048)
+    assert "unknown      the work of 3 rows (`?`), in none of these sums\n" in table.render(result.value, "text")
+    assert [row["macs"] for row in json.loads(table.render(result.value, "json"))["layers"]][1:3] == [None, None]
 
 
 ADVICE = {

@@ -136,7 +136,7 @@ def layers_of_file(
     """
     from astrac.models.onnx import read_model  # noqa: PLC0415 - onnx costs as much as all else together
 
-    found = read_model(Path(path).stem, path, bind=bind, batch=batch, ties=ties, strict=strict)
+    found = read_model(Path(path).stem, path, bind=bind, batch=batch, ties=ties, strict=strict, partial=True)
     return Result(None if found.value is None else Layered(found.value), found.diagnostics)
 
 

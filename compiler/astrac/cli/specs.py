@@ -312,7 +312,7 @@ def layers(options: argparse.Namespace) -> int:
     for path in options.models:
         result = _layers(path, options)
         report(result.diagnostics)
-        if result.value is None or has_errors(result.diagnostics):
+        if result.value is None or (options.compare and not result.ok):
             return 1
         found.append(result.value)
     if options.compare:
@@ -320,7 +320,7 @@ def layers(options: argparse.Namespace) -> int:
         return 0
     rows = {"weights_only": options.weights_only, "all_rows": options.all}
     sys.stdout.write(table.render(found[0].model, options.format, **rows, widths=found[0].widths))
-    return 0
+    return int(has_errors(result.diagnostics))
 
 
 def _layers(path: str, options: argparse.Namespace) -> Result[Layered]:

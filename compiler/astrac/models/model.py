@@ -129,6 +129,7 @@ class Layer:
         data_type: of the activations, as the model stores them.
         state_elements: numbers that are updated without a gradient (running statistics).
         runs: False for a branch that another one excludes: its parameters exist, its work does not count.
+        counted: False where an operator that nobody knows leaves its work unknown: the table has `?` for it.
     """
 
     name: str
@@ -159,6 +160,7 @@ class Layer:
     data_type: str = "float32"
     state_elements: int = 0
     runs: bool = True
+    counted: bool = True
 
     @property
     def owned(self) -> tuple[Tensor, ...]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 COLUMNS = ("layer", "op", "weight_shape", "params", "dtype", "weight_bytes", "macs")
 """Of the CSV, and the first keys of a row in JSON."""
 
+UNKNOWN = "?"
+"""Stands for work that nobody can tell; null in JSON."""
+
 ELEMENTWISE = frozenset({"Add", "Sub", "Sum", "Mul", "Div", "PRelu", "Concat"})
 """Operators whose trained operand is no matrix, whatever its extents."""
 
@@ -49,7 +52,9 @@ def rows(model: Model, *, weights_only: bool = False, all_rows: bool = False) ->
     if weights_only:
         return tuple(layer for layer in model.layers if _has_matrix(layer))
     return tuple(
-        layer for layer in model.layers if all_rows or layer.macs or layer.weight is not None or layer.bias is not None
+        layer
+        for layer in model.layers
+        if all_rows or layer.macs or layer.weight is not None or layer.bias is not None or not layer.counted
     )
 
 
@@ -75,7 +80,7 @@ def cells(layer: Layer, *, weights_only: bool = False) -> tuple[Cell, ...]:
         owned if weights_only else layer.params,
         "" if weight is None else weight.dtype,
         0 if weight is None else weight.bytes,
-        layer.macs,
+        layer.macs if layer.counted else UNKNOWN,
     )
 
 
@@ -132,6 +137,7 @@ def record(
     trains = layer.trainable and (layer.weight is not None or layer.bias is not None)
     return {
         **first,
+        "macs": layer.macs if layer.counted else None,
         "weight": None if layer.weight is None else layer.weight.name,
         "weight_extents": None if layer.weight is None else list(layer.weight.shape),
         "bias": None if layer.bias is None else layer.bias.name,
@@ -241,6 +247,10 @@ def summary(
         f"elementwise  {_amount(sums['vector_flops'], 'FLOP')} forward (norms, activations, pooling, softmax)",
         f"activations  {_amount(sums['kept_bytes'], 'B')} kept for backward",
     ]
+    unknown = sum(not layer.counted for layer in model.layers)
+    if unknown:
+        many = "s" if unknown > 1 else ""
+        lines.append(f"unknown      the work of {unknown} row{many} (`{UNKNOWN}`), in none of these sums")
     if sums["file_params"] != sums["params"]:
         file = _amount(sums["file_params"])
         lines.insert(1, f"in the file  {file} ({sums['file_params']:,}), tied weights repeated")

@@ -21,7 +21,7 @@ from astrac.models.onnx.flatten import flatten
 from astrac.models.onnx.infer import BadNode
 from astrac.models.onnx.load import load
 from astrac.models.onnx.names import shown
-from astrac.models.onnx.report import notes, refuse
+from astrac.models.onnx.report import notes, unknown_work
 from astrac.models.onnx.rows import names_of, resolve_ties, rows
 from astrac.suggest import did_you_mean
 
@@ -46,6 +46,7 @@ def read_model(
     batch: int | None = None,
     ties: Sequence[tuple[str, str]] = (),
     strict: bool = False,
+    partial: bool = False,
     span: Span | None = None,
 ) -> Result[Model]:
     """The layers of a model file.
@@ -58,6 +59,7 @@ def read_model(
         batch: samples in the micro-batch; None keeps what the file says (zoo models: 1).
         ties: pairs of weights (or layers) that are one and the same.
         strict: what cannot be counted is an error, not a warning.
+        partial: the layers are wanted although the work of some is unknown, which are not `counted` then.
         span: the path in a spec, where every finding points.
 
     Returns:
@@ -72,11 +74,13 @@ def read_model(
             names = names_of(drafts)
             tied = resolve_ties(shown_name, drafts, names, ties, span)
             table = rows(flat, bound.facts, drafts, names, tied)
-            refuse(shown_name, bound, flat, drafts, table, span)
+            unknown = [*unknown_work(shown_name, bound, flat, drafts, table, span)]
+            if unknown and not partial:
+                return Result(None, (_printable(unknown[0]),))
             found = notes(shown_name, source, file, flat, drafts, table, strict, span)
             model = Model(name, table.layers, bound.batch, digest=digest(file), cuts=table.cuts, tied_params=table.tied)
         refused = any(item.is_error for item in found)
-        return Result(None if refused else model, tuple(map(_printable, found)))
+        return Result(None if refused else model, tuple(map(_printable, [*unknown, *found])))
     except Diagnosed as error:
         return Result(None, (_printable(error.diagnostic),))
     except BadNode as error:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, Diagnostic, diagnostic
 from astrac.models.onnx.drafts import UNKNOWN_OPERATOR
-from astrac.models.onnx.facts import UNKNOWN, elements
+from astrac.models.onnx.facts import elements
 from astrac.models.onnx.infer import BadNode
 from astrac.models.onnx.names import is_anonymous, shown
+from astrac.models.onnx.operators import operator
 from astrac.models.onnx.schema import least_inputs
 
 if TYPE_CHECKING:
@@ -26,8 +27,13 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-def refuse(name: str, bound: Bound, flat: Flat, drafts: Drafts, table: Rows, span: Span | None) -> None:
-    """Raises `Diagnosed` when a product has an unknown extent, `BadNode` when a node lacks inputs: no work is none."""
+def unknown_work(
+    name: str, bound: Bound, flat: Flat, drafts: Drafts, table: Rows, span: Span | None
+) -> Iterator[Diagnostic]:
+    """The error of a product whose extents the graph does not tell: no work is none.
+
+    Raises `Diagnosed` where the user can tell them, `BadNode` when a node lacks inputs.
+    """
     for index in table.holes:
         node = drafts.rows[index].node
         least = least_inputs(node.domain, node.op)
@@ -52,13 +58,17 @@ def refuse(name: str, bound: Bound, flat: Flat, drafts: Drafts, table: Rows, spa
     if bound.open:
         places = ", ".join(_place(item) for item in bound.open[:_SHOWN])
         raise Diagnosed(diagnostic("AS606", f"{subject}: {places}", span, hints=_binding(bound.open)))
-    culprit = _first_unknown(flat, bound.facts)
-    message = f"{subject}: the shape of the result of `{shown(culprit)}` ({culprit.op}) cannot be inferred"
+    culprit = _culprit(row.node, flat, bound.facts)
+    more = len(table.unresolved) - 1
+    also = f" (and that of {more} row{'s' if more > 1 else ''} more)" if more else ""
+    message = f"{subject}{also}: the shape of the result of `{shown(culprit)}` ({culprit.op}) cannot be inferred"
+    known = operator(culprit.domain, culprit.op) is not None
     hints = (
-        "its operator is unknown, or its target is data",
-        "export the model with shapes, and with its shape vectors inside the file",
+        "its target is data: export the model with its shape vectors inside the file"
+        if known
+        else f"no rule tells what it makes: the file may say the shape of `{culprit.outputs[0]}` in its `value_info`",
     )
-    raise Diagnosed(diagnostic("AS607", message, span, hints=hints))
+    yield diagnostic("AS607", message, span, hints=hints)
 
 
 def _place(item: Open) -> str:
@@ -83,12 +93,17 @@ def _binding(openings: Sequence[Open]) -> Iterator[str]:
         yield f'give the shape in a spec: `input "{unnamed}" {{ shape: [...] }}`'
 
 
-def _first_unknown(flat: Flat, facts: Facts) -> Node:
-    """The first node with an unknown result although all that it reads is known."""
-    for node in flat.nodes:
-        if any(elements(facts.values.get(name, UNKNOWN).shape) is None for name in node.outputs[:1]):
+def _culprit(node: Node, flat: Flat, facts: Facts) -> Node:
+    """The node before a row whose result is unknown although all that it reads is known."""
+    makers = {name: index for index, maker in enumerate(flat.nodes) for name in maker.outputs}
+    place = len(flat.nodes)
+    while True:
+        unknown = [makers[name] for name in node.inputs if name in makers and facts.sizes.get(name) is None]
+        before = [index for index in unknown if index < place]
+        if not before:
             return node
-    return flat.nodes[0]
+        place = before[0]
+        node = flat.nodes[place]
 
 
 def notes(
@@ -109,7 +124,8 @@ def notes(
         *_newer(name, file, source, span),
         *_external(name, source, file, span),
     ]
-    counted = [table.layers[index] for index in table.holes if drafts.rows[index].row is not UNKNOWN_OPERATOR]
+    holes = (index for index in table.holes if drafts.rows[index].row is not UNKNOWN_OPERATOR)
+    counted = [table.layers[index] for index in holes if table.layers[index].counted]
     if counted:
         labels = [f"`{layer.name}` ({layer.op})" for layer in counted]
         message = f"the extents of {_some(labels)} in `{name}` are unknown: their FLOPs and bytes are left out"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.models.model import Layer, Tensor
+from astrac.models.onnx.drafts import UNKNOWN_OPERATOR
 from astrac.models.onnx.names import layer_name, unique
 from astrac.models.onnx.operators import Keep
 from astrac.suggest import did_you_mean
@@ -73,6 +74,10 @@ def rows(flat: Flat, facts: Facts, drafts: Drafts, names: Sequence[str], ties: M
     for index, draft in enumerate(drafts.rows):
         table.layers.append(table.layer(index, draft))
     tied = table.owners.stored_elements() - sum(layer.params for layer in table.layers)
+    if table.unresolved:
+        strangers = (index for index in table.holes if drafts.rows[index].row is UNKNOWN_OPERATOR)
+        for index in {*table.unresolved, *strangers}:
+            table.layers[index] = replace(table.layers[index], counted=False)
     layers = _choose_branches(flat, facts, drafts.rows, table.layers)
     cuts = _cuts(facts, drafts.rows, drafts.passed)
     return Rows(tuple(layers), cuts, tied, tuple(table.unresolved), tuple(table.holes))
