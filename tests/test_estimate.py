@@ -13,7 +13,7 @@ import pytest
 from astrac.api.checking import Options
 from astrac.api.compiling import compile_data, plan_data, write
 from astrac.api.estimating import as_json, estimate_folder, estimate_spec
-from astrac.estimate.model import text
+from astrac.estimates.model import text
 
 ROOT = Path(__file__).parents[1]
 SPECS = sorted((ROOT / "specs").glob("*.astra"))

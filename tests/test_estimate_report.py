@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from astrac.estimate.model import (
+from astrac.estimates.model import (
     ROWS,
     AxisTraffic,
     ClassOfRanks,

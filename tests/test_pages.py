@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from astrac.api.compiling import compile_data, compile_spec
+import astrac
+from astrac.api.compiling import compile_data
 from astrac.codes import CODES
 from astrac.render import render
 
@@ -50,5 +51,6 @@ def test_no_rendering_is_left_over():
 def test_times_that_are_not_there(tmp_path):
     spec = CODES["AS705"].good.replace("model tiny {", 'model tiny { times: "none.csv",')
     (tmp_path / "spec.astra").write_text(spec)
-    found = compile_spec(str(tmp_path / "spec.astra")).diagnostics
-    assert render(found).startswith("error[AS655]: cannot read the times `none.csv`: no such file or directory\n")
+    assert str(astrac.check(tmp_path / "spec.astra")).startswith(
+        "error[AS655]: cannot read the times `none.csv`: no such file or directory\n"
+    )

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from onnx import TensorProto
 
+import astrac
 import guard_inputs
 import jobs
 from astrac.api import guarding
-from astrac.api.compiling import compile_spec
 from astrac.api.estimating import estimate_folder
 from astrac.models.onnx import read_model
 from astrac.simulators.astra_sim_2.check.job import check_own
@@ -224,9 +224,9 @@ def test_a_shared_weight_that_one_layer_cuts_and_the_other_does_not(tmp_path):
     (tmp_path / "m.onnx").write_bytes(model([value("ids", 1, 16, dtype=TensorProto.INT64)], nodes, stored))
     path = tmp_path / "spec.astra"
     path.write_text(SHARED)
-    assert [each.code for each in compile_spec(path).diagnostics if each.is_error] == ["AS532"]
+    assert [each.code for each in astrac.check(path).errors] == ["AS532"]
     path.write_text(SHARED.replace('layer "head"', 'layer "middle"'))
-    assert [each.code for each in compile_spec(path).diagnostics if each.is_error] == []
+    assert [each.code for each in astrac.check(path).errors] == []
 
 
 SHARED = """use "std/hardware/h100.astra"

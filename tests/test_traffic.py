@@ -2,7 +2,7 @@
 
 import pytest
 
-from astrac.estimate.breakdown import traffic, wire_time
+from astrac.estimates.breakdown import traffic, wire_time
 from astrac.simulators.astra_sim_2.simulate import simulate
 from measured import job
 

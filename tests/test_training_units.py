@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from astrac.api.checking import check
-from astrac.estimate.breakdown import breakdown, wire_time
+from astrac.estimates.breakdown import breakdown, wire_time
 from astrac.job import (
     Axis,
     AxisGroup,

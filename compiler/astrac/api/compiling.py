@@ -14,7 +14,7 @@ from astrac.api.modelling import model_of, spec_of
 from astrac.bundle import write as write_bundle
 from astrac.diagnostics import Diagnostic, Result, diagnostic, has_errors
 from astrac.emit import emit
-from astrac.estimate import estimate
+from astrac.estimates import estimate
 from astrac.language.assess import assess
 from astrac.language.home import at_home
 from astrac.simulators.protocol import Ability, Cause, Outcome
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from astrac.bundle import Bundle
-    from astrac.estimate import Estimate
+    from astrac.estimates import Estimate
     from astrac.language.document import Document
     from astrac.models.model import Model
     from astrac.simulators.protocol import Failure, SimulationResult, Simulator
@@ -83,7 +83,7 @@ def plan_data(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Resu
 
 def compile_data(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Result[Compiled], ...]:
     """Every wanted point of a spec, compiled in memory; one result each, or a single one for errors before that."""
-    return tuple(result for _, result in points(name, data, options, _compiled))
+    return tuple(result for _, result in points(name, data, options, compile_point))
 
 
 def points(
@@ -142,27 +142,6 @@ WAITS = "AS591"
 
 NO_ROOM = ("AS540", "AS541")
 """What does not fit into memory: an error, and a run all the same."""
-
-
-def compile_spec(path: str | Path, options: Options = DEFAULTS) -> Result[Compiled]:
-    """Compiles one spec in memory.
-
-    Args:
-        path: of a `.astra` file.
-        options: profile, settings, the sweep's point, targets.
-
-    Returns:
-        The compilation, absent when a diagnostic is an error. A spec with a sweep needs `options.point`.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    results = compile_data(str(path), Path(path).read_bytes(), options)
-    if len(results) > 1:
-        names = ", ".join(result.value.name for result in results if result.value is not None)
-        place = Source(str(path)).whole()
-        return Result(None, (diagnostic("AS230", f"the spec sweeps: choose a point of {names}", place),))
-    return results[0]
 
 
 def examine(name: str, data: bytes, options: Options = DEFAULTS) -> tuple[Diagnostic, ...]:
@@ -225,7 +204,8 @@ def _estimating() -> Simulator:
     return simulators(Ability.BUILD, Ability.SIMULATE)[0]
 
 
-def _compiled(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Compiled:
+def compile_point(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Compiled:
+    """One variant, with a job for every simulator that is wanted and the bundle of them all."""
     made = planned(checked, options, inputs, chain)
     if has_errors(chain.found):
         raise Stop

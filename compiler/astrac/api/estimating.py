@@ -13,8 +13,8 @@ from astrac.api.compiling import planned, points
 from astrac.api.guarding import sets_of
 from astrac.bundle import MANIFEST
 from astrac.diagnostics import Diagnosed
-from astrac.estimate import Estimate, estimate
-from astrac.estimate.model import text
+from astrac.estimates import Estimate, estimate
+from astrac.estimates.model import text
 from astrac.figures import columns, duration, share, size
 from astrac.simulators.protocol import Ability, Failure, Outcome
 from astrac.simulators.table import named, recognise, simulators

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from astrac import resources
 from astrac.api.checking import Chain, Inputs, Options, Stop, chosen, judged, prepared, told
-from astrac.api.compiling import NO_ROOM, attempt, planned
+from astrac.api.compiling import NO_ROOM, attempt, compile_point, planned
 from astrac.api.modelling import model_file
 from astrac.api.rows import Finding, Row, Setting, flat
 from astrac.diagnostics import Diagnosed, Result
@@ -21,7 +21,7 @@ from astrac.units import Quantity, spelled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from astrac.api.compiling import Planned
+    from astrac.api.compiling import Compiled, Planned
     from astrac.diagnostics import Diagnostic
     from astrac.language.document import Document
     from astrac.language.expression import Value
@@ -60,6 +60,7 @@ class Tasks:
         found: what concerns no single point.
         points: how many there are at most, `where` not asked.
         keys: what is set and swept.
+        inputs: the files of the spec.
     """
 
     def __init__(self, name: str, data: bytes, options: Options, *, keyed: bool = False) -> None:
@@ -74,6 +75,8 @@ class Tasks:
         self.name = name
         self.points = 0
         self.keys = tuple(text.partition("=")[0].strip() for text in options.settings)
+        self.inputs = Inputs({})
+        self.inputs.add(name, data)
         self._options = options
         self._keyed = keyed
         self._spec: Prepared | None = None
@@ -81,7 +84,7 @@ class Tasks:
         self._common: dict[Diagnostic, None] | None = None
         chain = Chain()
         with suppress(Stop):
-            spec = prepared(name, data, options, Inputs({}), chain)
+            spec = prepared(name, data, options, self.inputs, chain)
             with told(spec, chain):
                 for point in spec.points():
                     self.keys += tuple(key for key, _ in point.values) if not self.points else ()
@@ -116,6 +119,11 @@ def attempted(task: Task, *, detail: bool) -> Result[Planned]:
     """The plan and the estimate of a point, and all that was found."""
     checked = judged(task.document, task.found)
     return attempt(checked, (), task.options, Inputs({}), partial(planned, detail=detail))
+
+
+def compiled(task: Task, inputs: Inputs) -> Result[Compiled]:
+    """A point, compiled in memory; inputs are the files of its spec."""
+    return attempt(judged(task.document, task.found), (), task.options, Inputs(dict(inputs.contents)), compile_point)
 
 
 def row_of(task: Task, result: Result[Planned]) -> Row:

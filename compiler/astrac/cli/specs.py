@@ -141,7 +141,7 @@ def _check_spec(name: str, data: bytes, options: argparse.Namespace) -> list[Dia
 def build(options: argparse.Namespace) -> int:
     """Compile a spec into a bundle that ASTRA-sim runs."""
     from astrac.api import compiling
-    from astrac.estimate.model import brief
+    from astrac.estimates.model import brief
     from astrac.figures import size
 
     name = "stdin" if options.spec == STANDARD_INPUT else Path(options.spec).name.removesuffix(".astra")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from astrac.estimate.breakdown import breakdown, critical_path, layers, traffic, whole
-from astrac.estimate.model import Estimate, Throughput
+from astrac.estimates.breakdown import breakdown, critical_path, layers, traffic, whole
+from astrac.estimates.model import Estimate, Throughput
 from astrac.job import Job
 from astrac.training.strategies.placement import npus
 

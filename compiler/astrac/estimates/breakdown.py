@@ -8,7 +8,7 @@ from itertools import accumulate, compress
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
-from astrac.estimate.model import AxisTraffic, ClassOfRanks, LayerTime, Segment
+from astrac.estimates.model import AxisTraffic, ClassOfRanks, LayerTime, Segment
 from astrac.job import Collective, Compute, Kind, ListedGroup, Load, Receive, Send, Store, bytes_per_ns
 from astrac.simulators.table import ports, word_in_groups
 from astrac.training.plan import Phase
