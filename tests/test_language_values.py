@@ -92,7 +92,7 @@ def test_what_is_whole_is_a_count(size):
         ({"size": "[8]"}, ("AS404", "[8]")),
         ({"size": "8 B"}, ("AS307", "8 B")),
         ({"size": "800 %"}, ("AS307", "800 %")),
-        ({"size": "1"}, ("AS410", "1")),
+        ({"size": "0"}, ("AS410", "0")),
         ({"size": "eight"}, ("AS201", "eight")),
         ({"bandwidth": "inf"}, ("AS201", "inf")),
         ({"bandwidth": "nan"}, ("AS201", "nan")),

@@ -134,7 +134,8 @@ class Dimension:
     Attributes:
         kind: The block's kind.
         name: The dimension's name, which axes name with `on`.
-        size: NPUs along this dimension (a switch itself is not one).
+        size: NPUs along this dimension (a switch itself is not one). A dimension of 1 is left out of what is written,
+            so that a sweep over sizes may begin there.
         bandwidth: What one message gets between neighbours in one direction. [B/s]
         latency: Of one hop. [s]
         algorithm: For the collectives of this dimension; where it cannot do a kind that the program uses, that is an

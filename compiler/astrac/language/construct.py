@@ -15,9 +15,24 @@ if TYPE_CHECKING:
 
 
 def construct(document: Document) -> Spec:
-    """The typed spec of a valid document that is one."""
-    spec: Spec = _build(Spec, document.tree)
+    """The typed spec of a valid document that is one; without dimensions of one NPU, unless there is no other."""
+    tree = document.tree
+    blocks = tree["topology"]["dimensions"]
+    wide = [block for block in blocks if block["size"] > 1] or blocks[:1]
+    if len(wide) < len(blocks):
+        gone = {block["name"] for block in blocks} - {block["name"] for block in wide}
+        tree = tree | {"topology": tree["topology"] | {"dimensions": wide}}
+        if "parallelism" in tree:
+            axes = [_without(axis, gone) for axis in tree["parallelism"]["axes"]]
+            tree["parallelism"] = tree["parallelism"] | {"axes": axes}
+    spec: Spec = _build(Spec, tree)
     return spec
+
+
+def _without(axis: dict[str, Any], gone: set[str]) -> dict[str, Any]:
+    """An axis that names none of some dimensions."""
+    lists = {key: [name for name in axis[key] if name not in gone] for key in ("on", "shard_on") if key in axis}
+    return axis | lists
 
 
 @cache

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from astrac.job import IMPLEMENTED, Kind
 from astrac.training.finding import Finding
 from astrac.training.plan import Communicate
-from astrac.training.strategies.placement import bounds
+from astrac.training.strategies.placement import bounds, npus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +42,13 @@ def _named(word: str) -> Named | None:
     from astrac.simulators.algorithms import by_word
 
     return by_word(word)
+
+
+def _alone(spec: Spec, _at: At) -> Iterator[Finding]:
+    """A network connects two at least."""
+    if npus(spec.topology) == 1:
+        hint = "ASTRA-sim needs two NPUs: write a `size` of 2 or more"
+        yield Finding("AS545", "/topology/dimensions/0/size", "the topology has one NPU", hint)
 
 
 def _algorithms(spec: Spec, _at: At) -> Iterator[Finding]:
@@ -139,7 +146,7 @@ def _bits(dimension: Dimension, pointer: str, at: At) -> Iterator[Finding]:
     likely = number in CARDS and dimension.latency >= CARD_LATENCY and (number > CARDS[0] or _switched(dimension.kind))
     if likely and re.search(r"\bGB/s", span.source.text[span.start : span.end]):
         message = f"{number} GB/s is {8 * number} Gb/s"
-        hint = f"a network card of {number} Gb/s is `{number} Gb/s`, which is {number / 8} GB/s"
+        hint = f"a network card of {number} Gb/s is `{number} Gb/s`, which is {float(number / 8):g} GB/s"
         yield Finding("AS806", pointer, message, hint)
 
 
@@ -201,5 +208,5 @@ def _units(spec: Spec, at: At) -> Iterator[Finding]:
             yield Finding("AS892", f"/hardware/memory/{key}", message, hint)
 
 
-RULES = (_algorithms, _backend, _advice, _units)
+RULES = (_alone, _algorithms, _backend, _advice, _units)
 """One function a rule, run in this order."""

@@ -42,7 +42,26 @@ class Blocks:
             tree[kind] = self._named(block, self._spec["properties"][kind], f"/{kind}")
         if in_force:
             self._fill(tree, self._spec, "")
+        self._order(tree)
         return tree
+
+    def _order(self, tree: dict[str, Any]) -> None:
+        """Puts dimensions of one NPU last, with their pointers: `construct` leaves them out, and no other one moves."""
+        blocks = tree.get("topology", {}).get("dimensions", [])
+        order = sorted(range(len(blocks)), key=lambda at: blocks[at].get("size") == 1)
+        if order == [*range(len(blocks))]:
+            return
+        blocks[:] = [blocks[at] for at in order]
+        top = "/topology/dimensions"
+        places = {f"{top}/{old}": f"{top}/{new}" for new, old in enumerate(order)}
+
+        def moved(pointer: str) -> str:
+            block = "/".join(pointer.split("/")[:4])
+            return places.get(block, block) + pointer[len(block) :]
+
+        self.origins = {moved(pointer): origin for pointer, origin in self.origins.items()}
+        self.units = {moved(pointer): unit for pointer, unit in self.units.items()}
+        self.holes = {*map(moved, self.holes)}
 
     def library(self, others: tuple[syntax.Block, ...]) -> tuple[dict[str, Any], ...]:
         """Blocks that are not in force, of any kind."""
