@@ -6,6 +6,9 @@ import pytest
 from onnx import TensorProto
 
 import onnx_models
+from astrac.api.compiling import plan_data
+from astrac.api.modelling import layers_of_spec
+from astrac.models import table
 from astrac.models.onnx import read_model
 from onnx_models import ints, node, value, weight
 
@@ -225,3 +228,54 @@ def test_a_model_that_is_not_there(tmp_path, name, hint):
     (tmp_path / "model.onnx").write_bytes(b"")
     (found,) = read_model("m", tmp_path / name).diagnostics
     assert (found.code, found.hints) == ("AS601", () if hint is None else (hint,))
+
+
+FROZEN = """use "std/hardware/a100.astra"
+topology t {{ ring r {{ size: 2, bandwidth: 50 GB/s, latency: 500 ns }} }}
+hardware gpu from a100_sxm_80g {{ efficiency: 45 % }}
+model m {{
+  onnx: "{path}"
+{layers}
+}}
+parallelism {{ data {{ degree: 2 }} }}
+training {{ global_batch: 6, micro_batch: 3, precision: fp32, optimizer: sgd }}
+"""
+
+
+@pytest.mark.parametrize(
+    "frozen, kept, trained",
+    [
+        # two hidden layers of 16 behind 8 inputs, 4 results, three samples: a layer keeps its input for its own
+        # weights, a ReLU its result where a gradient goes through it
+        ((), 8 + 16 + 16, 144 + 272 + 68),
+        (("0", "2"), 16, 68),
+        (("0",), 16 + 16, 272 + 68),
+        (("2",), 8 + 16 + 16, 144 + 68),
+        (("4",), 8 + 16 + 16, 144 + 272),
+        (("2", "4"), 8 + 16 + 16, 144),
+        (("0", "2", "4"), 0, 0),
+    ],
+)
+def test_what_is_kept_under_frozen_layers(tmp_path, frozen, kept, trained):
+    (tmp_path / "frozen.onnx").write_bytes((HERE / "frozen.onnx").read_bytes())
+    layers = "\n".join(f'layer "{name}" {{ freeze: true }}' for name in frozen)
+    text = FROZEN.format(path="frozen.onnx", layers=layers).encode()
+    layered = layers_of_spec(str(tmp_path / "a.astra"), text).value
+    totals = table.totals(layered.model, table.rows(layered.model), layered.widths)
+    assert (totals["kept_bytes"], totals["trainable_params"]) == (3 * kept * 4, trained)
+    (found,) = plan_data(str(tmp_path / "a.astra"), text)
+    assert {program.memory.activations for program in found.value.plan.programs} == {3 * kept * 4}
+
+
+def test_of_two_activations_each_is_kept_for_the_other():
+    # fc keeps z, 2 x 8 x 8, for its weight; of x @ fc(z) only fc(z) learns, whose gradient needs x, 2 x 16 x 8
+    rows = {row.name: row.kept_elements for row in read("one_sided_product").value.layers}
+    assert rows == {"fc": 128, "mix": 256}
+    model = onnx_models.model(
+        [value("x", 2, 8), value("z", 2, 8)],
+        [node("MatMul", ["z", "w"], ["a"]), node("Mul", ["a", "a"], ["b"], "square"), node("Relu", ["x"], ["y"], "r")],
+        [weight("w", 8, 8)],
+        "b y",
+    )
+    rows = {row.name: row.kept_elements for row in read_model("m", model).value.layers}
+    assert (rows["square"], rows["r"]) == (16, 0)  # a square keeps what it squares, what nothing trains before nothing

@@ -12,6 +12,7 @@ from astrac.diagnostics import Diagnosed, Result
 from astrac.models.model import Model
 from astrac.models.table import ElementBytes
 from astrac.models.transformer import read_transformer
+from astrac.training.lower.overrides import override
 from astrac.training.strategies.placement import place
 from astrac.training.strategies.precision import own_type, widths
 
@@ -150,6 +151,7 @@ def layers_of_spec(name: str, data: bytes, options: Options = DEFAULTS) -> Resul
         model = model_of(spec, point.document, options, inputs, chain)
     except Stop:
         return Result(None, tuple(chain.found))
+    model = override(model, spec.model.layers, cut=False)
     own = own_type(model)
     if spec.training is None or (spec.training.precision is None and own is None):
         return Result(Layered(model), tuple(chain.found))

@@ -93,6 +93,18 @@ class Role(Enum):
     OTHER = "other"
 
 
+class Kept(NamedTuple):
+    """An activation that backward may need: a number that is the same for all rows that keep it, elements, for what."""
+
+    tensor: int
+    elements: int
+    gradients: int
+
+
+OF_WEIGHT, OF_INPUT, OF_FIRST, OF_SECOND = 1, 2, 4, 8
+"""Gradients that an activation is kept for: of the weight, of any input, of one of two operands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layer:
     """One row of the layer table.
@@ -108,7 +120,8 @@ class Layer:
             that is no product has none. Their batch x M x N x K add up to the MACs.
         vector_flops: forward FLOPs that are not multiply-accumulates (norms, activations, softmax, pooling).
         input_elements, output_elements: activations read and written forward; weights are not among them.
-        kept_elements: activations that backward needs and forward must keep.
+        kept_elements: activations that backward needs and forward must keep, without those that an earlier row keeps.
+        keeps: what it needs of them, and for which gradients, where that can change; see `Kept`.
         kept_replicated: of those, the ones that tensor parallelism leaves whole on every rank (along the residual
             stream); sequence parallelism cuts them too.
         input_replicated: of `input_elements`, those along the residual stream, as in `kept_replicated`.
@@ -143,6 +156,7 @@ class Layer:
     input_elements: int = 0
     output_elements: int = 0
     kept_elements: int = 0
+    keeps: tuple[Kept, ...] = field(default=(), compare=False, repr=False)
     kept_replicated: int = 0
     input_replicated: int = 0
     gathers: bool = False
@@ -209,6 +223,17 @@ class Layer:
             return both, (True, True)
         left, right = (True in [learns[source] for source in operand] for operand in self.operands)
         return both, (left, right)
+
+    def newly_kept(self, before: set[int]) -> int:
+        """Elements that its gradients need of what is not among the tensors kept before; those are among them then."""
+        both = self.operand_gradients if self.input_gradient else (False, False)
+        wanted = self.trainable * OF_WEIGHT + self.input_gradient * OF_INPUT + both[0] * OF_FIRST + both[1] * OF_SECOND
+        found = 0
+        for tensor, elements, gradients in self.keeps:
+            if gradients & wanted and tensor not in before:
+                before.add(tensor)
+                found += elements
+        return found
 
     @property
     def is_linear(self) -> bool:

@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from astrac.diagnostics import Diagnosed, diagnostic
-from astrac.models.model import Layer, Tensor
+from astrac.models.model import OF_FIRST, OF_INPUT, OF_SECOND, OF_WEIGHT, Kept, Layer, Tensor
 from astrac.models.onnx.drafts import UNKNOWN_OPERATOR
 from astrac.models.onnx.names import layer_name, unique
 from astrac.models.onnx.operators import Keep
@@ -98,7 +98,8 @@ class _Table:
         self.owners = _Owners(drafts.stored, ties)
         self.layers: list[Layer] = []
         self.learns: list[bool] = []
-        self.kept: set[str] = set()
+        self.kept: set[int] = set()
+        self.tensors: dict[str, int] = {}
         self.unresolved: list[int] = []
         self.holes: list[int] = []
 
@@ -117,7 +118,6 @@ class _Table:
         trainable = bool(draft.weights or draft.biases) and not draft.frozen
         products = draft.products or ()
         recurrence = None if draft.row.recurrence is None else draft.row.recurrence(draft.site)
-        inside = 0 if recurrence is None else recurrence.kept
         time = None if recurrence is None else recurrence.through_time
         made = Layer(
             self.names[index],
@@ -130,7 +130,7 @@ class _Table:
             vector_flops=(draft.flops or 0) * repeats,
             input_elements=(read or 0) * repeats,
             output_elements=(written or 0) * repeats,
-            kept_elements=((_total(self.newly_kept(draft), facts) or 0) + inside) * repeats,
+            keeps=self.keeps(index, draft, repeats),
             weight_reads=(written or 0) * repeats if draft.row.table and draft.weights else None,
             trainable=trainable,
             inputs=draft.sources,
@@ -143,16 +143,22 @@ class _Table:
         )
         gradient, operand_gradients = made.upstream(self.learns)
         self.learns.append(gradient or trainable)
-        known = (made.input_gradient, made.operand_gradients) == (gradient, operand_gradients)
-        return made if known else replace(made, input_gradient=gradient, operand_gradients=operand_gradients)
+        if (made.input_gradient, made.operand_gradients) != (gradient, operand_gradients):
+            made = replace(made, input_gradient=gradient, operand_gradients=operand_gradients)
+        kept = made.newly_kept(self.kept) if made.keeps else 0
+        return replace(made, kept_elements=kept) if kept else made
 
-    def newly_kept(self, draft: LayerDraft) -> Sequence[str]:
-        """What backward needs of this row and no earlier row has kept already."""
-        if draft.row.keep is Keep.NOTHING and not draft.weights:
+    def keeps(self, index: int, draft: LayerDraft, repeats: int) -> tuple[Kept, ...]:
+        """What backward may need of this row."""
+        if draft.row.keep is Keep.NOTHING:
             return ()
-        found = [name for name in _kept(draft) if name not in self.kept]
-        self.kept.update(found)
-        return found
+        found = [
+            Kept(self.tensors.setdefault(name, len(self.tensors)), (self.facts.sizes[name] or 0) * repeats, gradients)
+            for name, gradients in _kept(draft)
+        ]
+        if draft.row.recurrence is not None and (recurrence := draft.row.recurrence(draft.site)) is not None:
+            found.append(Kept(-1 - index, recurrence.kept * repeats, OF_WEIGHT | OF_INPUT))
+        return tuple(found)
 
 
 def _times(flat: Flat, facts: Facts) -> list[int | None]:
@@ -197,15 +203,24 @@ def _results(draft: LayerDraft, facts: Facts) -> Sequence[str]:
     return [outputs[0], *further]
 
 
-def _kept(draft: LayerDraft) -> Sequence[str]:
-    keep = draft.row.keep
-    if draft.row.recurrence is not None:
-        return [*draft.reads, *filter(None, draft.node.outputs[:1])]
-    if keep is Keep.OUTPUT:
-        return draft.node.outputs[:1]
-    bilinear = keep is Keep.OPERANDS and (draft.weights or len(draft.reads) > 1)
-    scaled = keep is Keep.NOTHING and draft.node.op == "Mul" and draft.weights
-    return draft.reads if keep is Keep.INPUTS or bilinear or scaled else ()
+def _kept(draft: LayerDraft) -> Sequence[tuple[str, int]]:
+    """The activations that backward needs, and for which gradients.
+
+    A product needs its input for the gradient of its weight, and of two activations each for the gradient of the other.
+    """
+    keep, reads = draft.row.keep, draft.reads
+    trains = OF_WEIGHT if draft.weights or draft.biases else 0
+    if keep is Keep.OUTPUT or draft.row.recurrence is not None:
+        results = [(name, OF_INPUT | trains) for name in draft.node.outputs[:1] if name]
+        return results if keep is Keep.OUTPUT else [*((name, OF_INPUT | trains) for name in reads), *results]
+    if keep is Keep.INPUTS:
+        return [(name, OF_INPUT | trains) for name in reads]
+    if draft.weights:
+        return [(name, OF_WEIGHT) for name in reads]
+    if len(reads) == len(draft.operands) == 2:
+        return list(zip(reads, (OF_SECOND, OF_FIRST), strict=True))
+    twice = len(set(draft.node.inputs)) < len(draft.node.inputs)  # a square
+    return [(name, OF_INPUT) for name in reads] if len(reads) > 1 or twice else []
 
 
 class _Owners:

@@ -57,7 +57,7 @@ def override(model: Model, overrides: Sequence[LayerOverride], *, cut: bool) -> 
         replace(layer, trainable=False) if (layer.shared_with or layer.name) in frozen or not layer.runs else layer
         for layer in layers
     ]
-    layers = _with_input_gradients(layers)
+    layers = _with_gradients(layers)
     if cut and any(found.shard not in (None, "none") for found in overrides):
         layers = _spread(layers)
     return replace(model, layers=tuple(layers))
@@ -74,15 +74,20 @@ def _overridden(layer: Layer, overrides: Sequence[LayerOverride]) -> Layer:
     return layer
 
 
-def _with_input_gradients(layers: Sequence[Layer]) -> list[Layer]:
-    """With `input_gradient` where something upstream trains."""
+def _with_gradients(layers: Sequence[Layer]) -> list[Layer]:
+    """With `input_gradient` where something upstream trains, and with what the gradients that are left need."""
     learns: list[bool] = []
+    kept: set[int] = set()
     found = []
-    for layer in layers:
+    for given in layers:
+        layer = given
         gradient, operands = upstream = layer.upstream(learns)
         learns.append(gradient or layer.trainable)
-        known = (layer.input_gradient, layer.operand_gradients) == upstream
-        found.append(layer if known else replace(layer, input_gradient=gradient, operand_gradients=operands))
+        if (layer.input_gradient, layer.operand_gradients) != upstream:
+            layer = replace(layer, input_gradient=gradient, operand_gradients=operands)
+        if layer.keeps and (elements := layer.newly_kept(kept)) != layer.kept_elements:
+            layer = replace(layer, kept_elements=elements)
+        found.append(layer)
     return found
 
 
