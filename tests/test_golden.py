@@ -12,6 +12,8 @@ import pytest
 from astrac.api.checking import Options
 from astrac.api.compiling import compile_data
 from astrac.api.estimating import Estimated, as_csv
+from astrac.api.evaluating import with_figures
+from astrac.api.rows import Row, Setting
 from astrac.bundle import json_text
 from astrac.language.document import to_json
 from astrac.simulators.astra_sim_2.chakra import to_text
@@ -99,14 +101,19 @@ def digests(variant):
     return "".join(f"{digest}  {path}\n" for path, digest in sorted(whole.items()))
 
 
+def row(variant):
+    """Of a point, with the values of its sweep as they are written."""
+    settings = tuple(Setting(key, text) for key, text in variant.document.point)
+    return with_figures(Row(name=variant.name, settings=settings), variant.estimate)
+
+
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_stages(path, golden):
     smoke = "smoke" if b"\nprofile smoke" in path.read_bytes() else None
     variants = compiled(path, smoke)
     texts = stages(variants[0])
     if len(variants) > 1:
-        entries = [Estimated(each.name, each.document.point, each.estimate, ()) for each in variants]
-        texts["estimates.csv"] = as_csv(entries)
+        texts["estimates.csv"] = as_csv([Estimated(each.name, row(each), each.estimate, ()) for each in variants])
     if max(len(program.ops) for program in variants[0].job.programs) > NODES:
         texts = {name: text for name, text in texts.items() if name != "plan.txt" and not name.endswith(".et.txt")}
         texts["digests.txt"] = digests(variants[0])

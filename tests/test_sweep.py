@@ -312,3 +312,19 @@ def test_no_point_is_wanted(run):
 def test_a_spec_without_a_sweep_is_one_row(run):
     Path("a.astra").write_text(SPEC)
     assert len(run()[1].splitlines()) == 2
+
+
+def test_an_estimate_of_a_sweep_is_the_table_and_keeps_nothing(run, capsys):
+    table = run()[1]
+    assert cli.main(["estimate", "a.astra"]) == 0
+    assert capsys.readouterr() == (table, "")
+    Path("out/a.sqlite").unlink()
+    assert cli.main(["estimate", "a.astra", "--point", "speed=100Gbps"]) == 0
+    assert "cycles" in capsys.readouterr().out
+    assert not Path("out/a.sqlite").exists()
+    Path("b.astra").write_text(SPEC + "sweep { topology.t.s.size: [0, 8] }\n")
+    assert cli.main(["estimate", "a.astra", "b.astra"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("a.astra\n" + table)
+    assert "b.astra\n" in out
+    assert out.endswith("error[AS410] at topology.t.s.size=0: `size` must be at least 2\n")

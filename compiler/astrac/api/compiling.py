@@ -98,9 +98,7 @@ def points(
     found: list[tuple[Document | None, Result[T]]] = []
     for point in checked.value:
         value, all_ = attempt(point, checked.diagnostics, options, Inputs(dict(inputs.contents)), make)
-        where = (f"{AT_POINT}{point.document.name}",) if point.document.name else ()
-        placed = tuple(replace(each, hints=(*each.hints, *where)) for each in all_)
-        found.append((point.document, Result(value, placed)))
+        found.append((point.document, Result(value, placed(all_, point.document.name))))
     return tuple(found)
 
 
@@ -117,6 +115,12 @@ def attempt(
         chain.note((*before, *point.diagnostics))
         value = make(point, options, inputs, chain)
     return Result(value, tuple(at_home(point.document, each) for each in chain.found))
+
+
+def placed(found: Iterable[Diagnostic], point: str) -> tuple[Diagnostic, ...]:
+    """Findings with a hint that says at which point of a sweep they are; `once` puts those of all points together."""
+    where = (f"{AT_POINT}{point}",) if point else ()
+    return tuple(replace(each, hints=(*each.hints, *where)) for each in found)
 
 
 AT_POINT = "at the sweep's point "

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from astrac.api.compiling import planned, points
+from astrac.api.compiling import placed
+from astrac.api.evaluating import Tasks, attempted, row_of, with_figures
 from astrac.api.guarding import sets_of
+from astrac.api.rows import Row
+from astrac.api.tables import SHOWN, Table
 from astrac.bundle import MANIFEST
 from astrac.diagnostics import Diagnosed
 from astrac.estimates import Estimate, estimate
 from astrac.estimates.model import text
-from astrac.figures import columns, duration, share, size
 from astrac.simulators.protocol import Ability, Failure, Outcome
 from astrac.simulators.table import named, recognise, simulators
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from astrac.api.checking import Options
     from astrac.diagnostics import Diagnostic, Result
@@ -36,27 +36,28 @@ class Estimated:
 
     Attributes:
         title: the path, with the sweep's point.
-        point: what the sweep chose.
+        row: the same as a row.
         estimate: None for a spec with errors; of files that cannot be read it is one that fails.
         diagnostics: of reading it.
-        of_spec: whether it is of a spec, which is not estimated as it runs where there are errors.
     """
 
     title: str
-    point: tuple[tuple[str, str], ...]
+    row: Row
     estimate: Estimate | None
     diagnostics: tuple[Diagnostic, ...]
-    of_spec: bool = False
 
 
 def estimate_spec(name: str, data: bytes, options: Options) -> tuple[Estimated, ...]:
-    """One estimate for each wanted point of a spec."""
-    found = []
-    for document, result in points(name, data, options, planned):
-        title = name if document is None else f"{name} {document.name}".strip()
-        point = () if document is None else document.point
+    """One estimate for each wanted point of a spec, with all that there is to tell."""
+    work, found = Tasks(name, data, options), []
+    for task in work:
+        result = attempted(task, detail=True)
+        title = f"{name} {task.name}".strip()
+        row = replace(row_of(task, result), name=title)
         value = None if result.value is None else result.value.estimate
-        found.append(Estimated(title, point, value, result.diagnostics, of_spec=True))
+        found.append(Estimated(title, row, value, placed(result.diagnostics, task.name)))
+    if work.found:
+        found.append(Estimated(name, Row(name=name, status="failed"), None, tuple(work.found)))
     return tuple(found)
 
 
@@ -108,13 +109,20 @@ def _estimated(title: str, simulator: Simulator, read: Result[object], backend: 
     if read.value is None:
         return _unreadable(title, read.diagnostics)
     values = estimate(simulator.wing.simulate(read.value, backend), read.value)
-    return Estimated(title, (), values, (*read.diagnostics, *simulator.wing.judge(read.value)))
+    return Estimated(title, _row(title, values), values, (*read.diagnostics, *simulator.wing.judge(read.value)))
 
 
 def _unreadable(title: str, diagnostics: tuple[Diagnostic, ...]) -> Estimated:
     """Inputs that cannot be played, which says nothing of the simulator: no estimate, for the first reason found."""
     reason = next((finding.message for finding in diagnostics if finding.is_error), diagnostics[0].message)
-    return Estimated(title, (), Estimate(0, 1, 0, failure=Failure(Outcome.UNKNOWN, reason)), diagnostics)
+    values = Estimate(0, 1, 0, failure=Failure(Outcome.UNKNOWN, reason))
+    return Estimated(title, _row(title, values), values, diagnostics)
+
+
+def _row(title: str, values: Estimate) -> Row:
+    if values.fails is not None:
+        return Row(name=title, status="failed", reason=values.fails)
+    return with_figures(Row(name=title), values)
 
 
 # -- for people and for programs
@@ -130,48 +138,26 @@ def as_text(found: Sequence[Estimated]) -> str:
     """All estimates for people, and, where there are several, a row for each at the end."""
     known = [(entry, entry.estimate) for entry in found if entry.estimate is not None]
     texts = [text(values, entry.title) for entry, values in known]
-    rows = [["", "step time", "compute", "exposed", "bubble", "utilisation", "memory"]]
-    for entry, values in known:
-        slowest = values.slowest
-        parts = (0, 0, 0) if slowest is None else (slowest.compute, slowest.communication, slowest.bubble)
-        used = None if values.throughput is None else values.throughput.utilisation
-        rows.append(
-            [
-                ", ".join(f"{key} {value}" for key, value in entry.point) or entry.title,
-                "fails" if values.fails is not None else duration(values.cycles / values.steps),
-                *(share(part, values.cycles) for part in parts),
-                "" if used is None else f"{used:.1%}",
-                "" if values.memory is None else size(values.memory.total),
-            ]
-        )
     if len(known) > 1:
-        texts.append("\n".join(columns(rows, left=(0,))) + "\n")
+        texts.append(Table(tuple(entry.row for entry, _ in known)).to_text(names=("name", *SHOWN)))
     return "\n".join(texts)
 
 
 def as_csv(found: Sequence[Estimated]) -> str:
-    """One row an estimate: what the sweep chose, then the figures, empty where there is no estimate."""
-    keys = list(dict.fromkeys(key for entry in found for key, _ in entry.point))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["name", *keys, *FIGURES])
-    for entry in found:
-        values, chosen = entry.estimate, dict(entry.point)
-        known = None if values is None or values.fails is not None else values
-        figures = [known and figure(known) for figure in FIGURES.values()]
-        writer.writerow([entry.title, *(chosen.get(key) for key in keys), *figures])
-    return out.getvalue()
+    """One row an estimate: what was set and what the sweep chose, then figures, empty where there is no estimate."""
+    table = Table(tuple(entry.row for entry in found))
+    return table.to_csv(("name", *table.settings, *FIGURES))
 
 
-FIGURES: dict[str, Callable[[Estimate], object]] = {
-    "cycles_max": lambda values: values.cycles,
-    "step_time_ns": lambda values: values.cycles / values.steps,
-    "compute_ns": lambda values: values.slowest and values.slowest.compute,
-    "exposed_communication_ns": lambda values: values.slowest and values.slowest.communication,
-    "bubble_ns": lambda values: values.slowest and values.slowest.bubble,
-    "memory_bytes": lambda values: values.memory and values.memory.total,
-    "samples_per_second": lambda values: values.throughput and values.throughput.samples_per_second,
-    "tokens_per_second": lambda values: values.throughput and values.throughput.tokens_per_second,
-    "utilisation": lambda values: values.throughput and values.throughput.utilisation,
-}
-"""Columns of the CSV, None for what is not known; times of the slowest rank."""
+FIGURES = (
+    "cycles_max",
+    "step_time_ns",
+    "compute_ns",
+    "exposed_communication_ns",
+    "bubble_ns",
+    "memory_bytes",
+    "samples_per_second",
+    "tokens_per_second",
+    "utilisation",
+)
+"""Columns of the CSV; times of the slowest rank."""

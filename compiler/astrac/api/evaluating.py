@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from astrac.api.compiling import Compiled, Planned
     from astrac.diagnostics import Diagnostic
+    from astrac.estimates import Estimate
     from astrac.language.document import Document
     from astrac.language.expression import Value
     from astrac.language.resolve import Prepared
@@ -141,16 +142,19 @@ def row_of(task: Task, result: Result[Planned]) -> Row:
     )
     if made is None:
         return row
-    values, slowest = made.estimate, made.estimate.slowest
-    need, speed = values.memory, values.throughput
+    fits = None if made.estimate.memory is None else not any(each.code in (*NO_ROOM, "AS805") for each in found)
+    return with_figures(replace(row, fits=fits, capacity_bytes=int(made.spec.hardware.memory.capacity)), made.estimate)
+
+
+def with_figures(row: Row, values: Estimate) -> Row:
+    """A row with the figures of an estimate."""
+    need, speed, slowest = values.memory, values.throughput, values.slowest
     row = replace(
         row,
-        fits=None if need is None else not any(each.code in (*NO_ROOM, "AS805") for each in found),
         cycles_max=values.cycles,
         steps=values.steps,
         npus=values.npus,
         step_time_ns=values.cycles / values.steps,
-        capacity_bytes=int(made.spec.hardware.memory.capacity),
         doubt=values.doubt,
     )
     if slowest is not None:

@@ -29,7 +29,9 @@ _SHARES = {
     "exposed_communication_ns": "exposed",
     "bubble_ns": "bubble",
 }
-_SHOWN = (BEST, *_SHARES, "utilisation", "memory_bytes")
+SHOWN = (BEST, *_SHARES, "utilisation", "memory_bytes")
+"""The figures that people see where they ask for no others."""
+
 _HEADS = {BEST: "step time", **_SHARES, "memory_bytes": "memory"}
 
 
@@ -214,7 +216,7 @@ def _kind(name: str, values: Iterable[Any]) -> type:
 
 def _text(table: Table, top: int | None, names: Sequence[str] | None) -> str:
     best = table.best
-    shown = (*table.settings, *_SHOWN) if names is None else tuple(names)
+    shown = (*table.settings, *SHOWN) if names is None else tuple(names)
     rows = table.rows[:top]
     if names is None:
         shown = tuple(name for name in shown if _tells(table, name))

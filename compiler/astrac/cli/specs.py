@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astrac.api import checking
+from astrac.cli import sweeps
 from astrac.cli.shared import (
     KIND,
     STANDARD_INPUT,
@@ -232,18 +233,23 @@ def estimate(options: argparse.Namespace) -> int:
     if options.backend:
         chosen = replace(chosen, settings=(*chosen.settings, f"system.backend={options.backend}"))
     found: list[Estimated] = []
+    status = 0
     for path in options.paths:
         if path != STANDARD_INPUT and Path(path).is_dir():
             found += (estimating.estimate_folder(folder, options.backend) for folder in estimating.folders(path))
-        else:
-            found += estimating.estimate_spec(shown(path), read(path), chosen)
+            continue
+        data = read(path)
+        if options.format == "text" and (work := sweeps.several(shown(path), data, chosen)) is not None:
+            status |= sweeps.table(work, title=shown(path) if len(options.paths) > 1 else "")
+            continue
+        found += (entries := estimating.estimate_spec(shown(path), data, chosen))
+        status |= any(has_errors(entry.diagnostics) for entry in entries)
     if options.simulator:
         found.append(estimating.estimate_arguments(options.simulator, options.backend))
     report(compiling.once(result.diagnostics for result in found))
     form = {"text": estimating.as_text, "json": estimating.as_json, "csv": estimating.as_csv}[options.format]
     sys.stdout.write(form(found))
-    wrong = any(has_errors(entry.diagnostics) for entry in found if entry.of_spec)
-    return int(wrong or any(entry.estimate is None or entry.estimate.fails is not None for entry in found))
+    return int(status or any(entry.estimate is None or entry.estimate.fails is not None for entry in found))
 
 
 # -- fmt

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Executor
 
+    from astrac.api.checking import Options
     from astrac.api.evaluating import Tasks
     from astrac.api.rows import Row
     from astrac.api.sweeping import Done
@@ -92,22 +93,49 @@ def sweep(options: argparse.Namespace) -> int:
         pool = _pool(options.scheduler, stack)
         done = in_order(rows_of(work, jobs=options.jobs, executor=pool, results=results, fresh=options.fresh))
         rows = progress.watched(done)
-        table = _table(_streamed(rows, form, names) if streams else rows)
-    if not table.rows or has_errors(work.in_common):
-        report(work.in_common)
-        if not has_errors(work.in_common):
-            print("astrac sweep: no point is wanted: `where` holds for none", file=sys.stderr)
-        return 1
+        found = _table(_streamed(rows, form, names) if streams else rows)
+    status = _judged(found, work)
+    if not found.rows or has_errors(work.in_common):
+        return status
     progress.told()
-    ordered = table.sorted(order, reverse=options.reverse)
+    ordered = found.sorted(order, reverse=options.reverse)
     if options.output is not None:
         with writing(options.output):
-            _write(ordered if arranged else table, form, options.output, names)
+            _write(ordered if arranged else found, form, options.output, names)
     if options.output is not None or form == "table":
         sys.stdout.write(ordered.to_text(top=options.top, names=names))
     elif not streams:
         sys.stdout.write(_text(ordered[: options.top], form, names))
-    return int(not table.ok)
+    return status
+
+
+def several(name: str, data: bytes, options: Options) -> Tasks | None:
+    """The points of a spec that has several to be told of; None for any other."""
+    from astrac.api.evaluating import Tasks
+
+    work = Tasks(name, data, options, keyed=True)
+    return work if work.points > 1 and options.point is None and not has_errors(work.found) else None
+
+
+def table(work: Tasks, title: str) -> int:
+    """The table of a sweep, nothing kept; the exit status."""
+    from astrac.api.sweeping import in_order
+    from astrac.api.sweeping import sweep as rows_of
+
+    found = _table(done.row for done in in_order(rows_of(work)))
+    if found.rows and not has_errors(work.in_common):
+        sys.stdout.write(f"{title}\n" * bool(title) + str(found))
+    return _judged(found, work)
+
+
+def _judged(found: Table, work: Tasks) -> int:
+    """Tells what concerns no single point; the exit status."""
+    if found.rows and not has_errors(work.in_common):
+        return int(not found.ok)
+    report(work.in_common)
+    if not has_errors(work.in_common):
+        print("astrac: no point of the sweep is wanted: `where` holds for none", file=sys.stderr)
+    return 1
 
 
 def _format(options: argparse.Namespace) -> str:
