@@ -50,7 +50,16 @@ def estimate(result: SimulationResult, job: Any = None, plan: Plan | None = None
         else max((program.memory for program in plan.programs), key=lambda need: need.total),
         throughput=_throughput(plan, result.cycles, steps),
         backend=result.backend,
+        assumes=() if plan is None else _assumed(plan),
     )
+
+
+def _assumed(plan: Plan) -> tuple[str, ...]:
+    """What the figures rest on and nobody said."""
+    hardware = plan.spec.hardware
+    whole_peak = plan.model.layers and hardware.efficiency == 1 and hardware.systolic is None
+    peak = ("products reach 100 % of the peak: `hardware { efficiency }` says how much they do",) if whole_peak else ()
+    return (*plan.model.assumes, *peak)
 
 
 def _throughput(plan: Plan | None, cycles: int, steps: int) -> Throughput | None:

@@ -16,7 +16,7 @@ from astrac.training.plan import Phase
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from astrac.job import Dimension, Group, Job, Op
+    from astrac.job import Group, Job, Op
     from astrac.simulators.protocol import RankResult, SimulationResult
     from astrac.training.plan import Plan, Step
 
@@ -82,18 +82,20 @@ def traffic(job: Job, ranks: RankResult, plan: Plan | None) -> tuple[AxisTraffic
     ops = job.programs[ranks.program].ops
     steps = () if plan is None else plan.programs[ranks.program].in_order_of_nodes()
     sums: dict[tuple[str, str, tuple[str, ...]], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    walls: dict[tuple[Kind, int, Group], int] = {}
+    walls: dict[tuple[Kind, int, Group], tuple[int, dict[int, int]]] = {}
+    crossing: dict[tuple[str, str, tuple[str, ...]], Counter[int]] = defaultdict(Counter)
     for index, (op, (start, end)) in enumerate(zip(ops, ranks.spans, strict=True)):
         axis = steps[index].axis if steps else ""
         words: tuple[str, ...] = ()
         if isinstance(op, Collective):
             key = (op.kind, op.bytes, op.group)
             if key not in walls:
-                walls[key] = wire_time(job, op)
-            wire, kind = walls[key], op.kind.name.lower()
+                walls[key] = wire_time(job, op), sent(job, op)
+            (wire, over), kind = walls[key], op.kind.name.lower()
             moved = op.bytes * (job.size(op.group) if op.kind is Kind.ALL_GATHER else 1)
             axis = axis or _group_name(op.group)
             words = _algorithms(job, op)
+            crossing[axis, kind, words].update(over)
         elif isinstance(op, Send | Load | Store):
             wire, kind, moved = 0, _KINDS[type(op)].word, op.bytes
             axis = axis or ("transfers" if isinstance(op, Send) else "memory")
@@ -103,10 +105,18 @@ def traffic(job: Job, ranks: RankResult, plan: Plan | None) -> tuple[AxisTraffic
         for place, value in enumerate((1, moved, end - start, wire)):
             entry[place] += value
     found = [
-        AxisTraffic(axis, kind, count, moved, time, wire, words)
+        AxisTraffic(axis, kind, count, moved, time, wire, words, _named(crossing[axis, kind, words], job, plan))
         for (axis, kind, words), (count, moved, time, wire) in sums.items()
     ]
     return tuple(sorted(found, key=lambda entry: (-entry.time, entry.axis, entry.kind)))
+
+
+def _named(crossing: Counter[int], job: Job, plan: Plan | None) -> tuple[tuple[str, int], ...]:
+    """Bytes by the names of dimensions, by their numbers where nobody names them."""
+    names = [str(at) for at in range(len(job.machine.dimensions))]
+    if plan is not None:
+        names = [block.name for block in plan.spec.topology.dimensions]
+    return tuple((names[at], crossing[at]) for at in sorted(crossing))
 
 
 def _group_name(group: Group) -> str:
@@ -133,36 +143,42 @@ _WIRE: dict[Kind, tuple[Callable[[int], float], Callable[[int], float]]] = {
 """For a dimension of n, the bytes that a rank sends and the bytes that it goes on with, both by those it has."""
 
 
-def wire_time(job: Job, op: Collective) -> int:
-    """Ns that the bytes of a collective need at full bandwidth, without latency: the largest of its dimensions.
+def sent(job: Job, op: Collective) -> dict[int, int]:
+    """Bytes that a rank sends along each dimension that takes part, by its number.
 
     Per rank and dimension of n: 2 (n-1)/n S for all-reduce, (n-1)/n S for reduce-scatter and all-to-all, (n-1) S for
     all-gather of shards S; on several dimensions S shrinks (grows) by n from one to the next.
     """
     if op.kind not in _WIRE:
-        return 0
+        return {}
     moves, goes_on = _WIRE[op.kind]
-    dimensions = _involved(job, op.group)
+    order = _involved(job, op.group)
     if op.kind is Kind.ALL_GATHER:
-        dimensions = dimensions[::-1]
-    sizes = [job.size(op.group)] if len(dimensions) == 1 else [dimension.size for dimension in dimensions]
+        order = order[::-1]
+    sizes = [job.size(op.group)] if len(order) == 1 else [job.machine.dimensions[at].size for at in order]
     buffers = accumulate(map(goes_on, sizes), mul, initial=float(op.bytes))
-    # All links of a rank send at once where the dimension is fully connected.
-    rates = (bytes_per_ns(each.bandwidth) * ports(each.block, each.size) for each in dimensions)
-    return int(max((moves(n) * size / rate for n, size, rate in zip(sizes, buffers, rates, strict=False)), default=0.0))
+    return {at: round(moves(n) * size) for at, n, size in zip(order, sizes, buffers, strict=False)}
 
 
-def _involved(job: Job, group: Group) -> tuple[Dimension, ...]:
-    """Dimensions that a collective runs on; a communicator group: the first that its members differ in."""
+def wire_time(job: Job, op: Collective) -> int:
+    """Ns that the bytes of a collective need at full bandwidth, without latency: the largest of its dimensions.
+
+    All links of a rank send at once where the dimension is fully connected.
+    """
+    rates = [bytes_per_ns(each.bandwidth) * ports(each.block, each.size) for each in job.machine.dimensions]
+    return int(max((moved / rates[at] for at, moved in sent(job, op).items()), default=0.0))
+
+
+def _involved(job: Job, group: Group) -> tuple[int, ...]:
+    """Numbers of the dimensions that a collective runs on; of a group the first that its members differ in."""
     dimensions = job.machine.dimensions
     if group.dimensions is not None:
-        return tuple(compress(dimensions, group.dimensions))
+        return tuple(compress(range(len(dimensions)), group.dimensions))
     if job.size(group) == job.machine.npus:
-        return dimensions
+        return tuple(range(len(dimensions)))
     first = group.members[1] - group.members[0] if isinstance(group, ListedGroup) else job.axis(group.axes[0]).stride
     edges = accumulate((dimension.size for dimension in dimensions), mul)
-    inside = (dimension for dimension, edge in zip(dimensions, edges, strict=True) if abs(first) < edge)
-    return (next(inside, dimensions[-1]),)
+    return (next((at for at, edge in enumerate(edges) if abs(first) < edge), len(dimensions) - 1),)
 
 
 def layers(job: Job, ranks: RankResult, plan: Plan | None) -> tuple[LayerTime, ...]:

@@ -57,6 +57,7 @@ class AxisTraffic:
         time: ns that they run (they never overlap each other).
         wire: ns that the bytes need at full bandwidth; where `time` is less, it beats the wire.
         algorithms: one a dimension that takes part; () for transfers.
+        sent: dimensions that take part, and the bytes that a rank sends along each; () for transfers.
     """
 
     axis: str
@@ -66,6 +67,7 @@ class AxisTraffic:
     time: int
     wire: int
     algorithms: tuple[str, ...] = ()
+    sent: tuple[tuple[str, int], ...] = ()
 
 
 class LayerTime(NamedTuple):
@@ -120,6 +122,7 @@ class Estimate:
         memory: of the rank that needs most; None without a Plan.
         throughput: None without a training step.
         backend: of the simulator; None for its first.
+        assumes: what the figures rest on that the spec leaves to defaults, or that other counts do otherwise.
     """
 
     cycles: int
@@ -135,6 +138,7 @@ class Estimate:
     memory: MemoryFootprint | None = None
     throughput: Throughput | None = None
     backend: str | None = None
+    assumes: tuple[str, ...] = ()
 
     @property
     def fails(self) -> str | None:
@@ -161,7 +165,7 @@ class Estimate:
             "classes": [vars(entry) for entry in self.classes],
             "traffic": [
                 vars(entry)
-                | {"algorithms": list(entry.algorithms)}
+                | {"algorithms": list(entry.algorithms), "sent": dict(entry.sent)}
                 | {"bandwidth": entry.bytes / entry.time * 1e9 if entry.time else 0}
                 for entry in self.traffic
             ],
@@ -170,6 +174,7 @@ class Estimate:
             "memory": None if memory is None else {name: getattr(memory, name) for name in MEMORY_TERMS},
             "throughput": None if self.throughput is None else vars(self.throughput),
             "advice": list(self.advice),
+            "assumes": list(self.assumes),
         }
 
     def quantities(self) -> dict[str, Quantity]:
@@ -277,6 +282,7 @@ def _summary(estimate: Estimate) -> list[str]:
             lines.append(
                 f"{'model FLOPs':<12}{amount(speed.model_flops, 'FLOP')} a step, {speed.utilisation:.1%} of the peak"
             )
+    lines += [f"{'assumes':<12}{line}" for line in estimate.assumes]
     if estimate.doubt is not None:
         lines.append(f"{'note':<12}{estimate.doubt}")
     return lines
@@ -303,8 +309,13 @@ def _traffic(estimate: Estimate) -> list[str]:
         faster = " (beats the wire)" if entry.wire > entry.time else ""
         wire = duration(entry.wire) + faster if entry.wire else ""
         words = " ".join(entry.algorithms)
-        rows.append([entry.axis, entry.kind, words, f"{entry.count:,}", size(entry.bytes), duration(entry.time), wire])
-    return _table(["exchange", "", "algorithm", "count", "bytes", "time", "wire alone"], rows, left=range(3))
+        several = ", ".join(f"{name} {size(moved)}" for name, moved in entry.sent) if len(entry.sent) > 1 else ""
+        row = [entry.axis, entry.kind, words, f"{entry.count:,}", size(entry.bytes), duration(entry.time), wire]
+        rows.append([*row, several])
+    head = ["exchange", "", "algorithm", "count", "bytes", "time", "wire alone", "a rank sends along"]
+    if not any(row[-1] for row in rows):
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    return _table(head, rows, left=(*range(3), 7))
 
 
 def _layers(estimate: Estimate) -> list[str]:

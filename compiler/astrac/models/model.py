@@ -281,6 +281,7 @@ class Model:
         digest: `sha256:...` of the structure that the layers were read from; weights are never part of it.
         cuts: for each row but the last, activation elements that cross from it and the rows before to the rows behind.
         tied_params: learnable numbers that the file stores once more for a weight that is shared.
+        causal: whether attention counts only the scores that a causal mask leaves.
     """
 
     name: str
@@ -290,6 +291,14 @@ class Model:
     digest: str = field(default="")
     cuts: tuple[int, ...] = ()
     tied_params: int = 0
+    causal: bool = False
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What the counts rest on and another count might not."""
+        flops = sum(2 * layer.macs for layer in self.layers if layer.runs and layer.activation_product)
+        how = "causal, half of the scores" if self.causal else "in full, not causal"
+        return (f"attention is counted {how}: {flops:,} FLOP forward a micro-batch",) if flops else ()
 
     @property
     def params(self) -> int:

@@ -247,6 +247,7 @@ def summary(
         f"elementwise  {_amount(sums['vector_flops'], 'FLOP')} forward (norms, activations, pooling, softmax)",
         f"activations  {_amount(sums['kept_bytes'], 'B')} kept for backward",
     ]
+    lines += [f"{'assumes':<13}{line}" for line in model.assumes]
     unknown = sum(not layer.counted for layer in model.layers)
     if unknown:
         many = "s" if unknown > 1 else ""

@@ -45,7 +45,7 @@ def read_transformer(transformer: Transformer, name: str, batch: int) -> Model:
         stream = _block(rows, block, stream)
     _outputs(rows, stream, batch)
     digest = hashlib.sha256(repr(shape).encode()).hexdigest()
-    return Model(name, tuple(rows.layers), batch, shape.sequence, f"sha256:{digest}")
+    return Model(name, tuple(rows.layers), batch, shape.sequence, f"sha256:{digest}", causal=shape.causal)
 
 
 def _embeddings(rows: TransformerBuilder) -> int:
