@@ -27,6 +27,7 @@ RIGHT = {
     "while_counter": (96, 3840),  # 20 iterations of 2 x (4 x 8 + 8 x 8), ended by `i + 1 < 20`
     "split_seq_uneven": (192, 6144),  # a weight of 24 rows, 8 and 16 of them taken out of a sequence
     "seq_loop_concat": (80, 320),  # rows put into a sequence one by one, joined again
+    "const_conv_pos": (78, 7680),  # 1,536 of them over a fixed grid of 256 numbers
     "embedding_bags": (3473, 2048),  # two nn.EmbeddingBag by the dynamo exporter, 3,473 parameters in torch
 }
 """Parameters and MACs."""
@@ -279,3 +280,75 @@ def test_of_two_activations_each_is_kept_for_the_other():
     )
     rows = {row.name: row.kept_elements for row in read_model("m", model).value.layers}
     assert (rows["square"], rows["r"]) == (16, 0)  # a square keeps what it squares, what nothing trains before nothing
+
+
+def layer_of(data, weight_name, bias, result, scope=""):
+    """A product with a bias, as the dynamo exporter writes nn.Linear."""
+    made = [node("MatMul", [data, weight_name], [f"{result}.m"]), node("Add", [f"{result}.m", bias], [result])]
+    if scope:
+        made[0].metadata_props.add(key="pkg.torch.onnx.name_scopes", value=f"['', '{scope}', 'linear']")
+    return made
+
+
+def blocks(biases, count=3):
+    """A block of two layers and a ReLU, `count` times, each use with transposed weights of its own."""
+    nodes, data = [], "x"
+    for use in range(count):
+        first, second = (bias.format(use) for bias in biases)
+        nodes += layer_of(data, f"val_{use}0", first, f"a{use}")
+        nodes.append(node("Relu", [f"a{use}"], [f"r{use}"]))
+        nodes += layer_of(f"r{use}", f"val_{use}1", second, f"b{use}")
+        data = f"b{use}"
+    stored = [weight(f"val_{use}{half}", 8, 8) for use in range(count) for half in (0, 1)]
+    names = dict.fromkeys(bias.format(use) for use in range(count) for bias in biases)
+    stored += [weight(name, 8) for name in names]
+    result = read_model("m", onnx_models.model([value("x", 2, 8)], nodes, stored, data)).value
+    return result.params, result.params + result.tied_params
+
+
+def test_folded_copies_of_a_block_that_runs_several_times_are_one():
+    assert blocks(("query.bias", "key.bias")) == (2 * (64 + 8), 6 * 64 + 2 * 8)
+
+
+def test_biases_that_an_exporter_merges_make_no_tie():
+    assert blocks(("zero.bias", "zero.bias")) == (6 * 64 + 8,) * 2
+    assert blocks(("{}.a.bias", "zero.bias")) == (6 * 64 + 4 * 8,) * 2
+    assert blocks(("{}.a.bias", "{}.b.bias")) == (6 * 64 + 6 * 8,) * 2
+
+
+def test_a_bias_comes_again_with_its_weight():
+    # nn.ModuleList([block] * 2), whose two biases of equal numbers the exporter merges, in other modules by their names
+    nodes = [
+        *layer_of("x", "w", "zero.bias", "a", "l.0.a"),
+        *layer_of("a", "v", "zero.bias", "b", "l.0.b"),
+        *layer_of("b", "w", "zero.bias", "c", "l.1.a"),
+        *layer_of("c", "v", "zero.bias", "y", "l.1.b"),
+    ]
+    stored = [weight("w", 8, 8), weight("v", 8, 8), weight("zero.bias", 8)]
+    assert read_model("m", onnx_models.model([value("x", 2, 8)], nodes, stored)).value.params == 2 * (64 + 8)
+
+
+def test_positions_made_by_layers_over_a_fixed_table():
+    # continuous position bias: 9 coordinates through two layers, added to activations
+    nodes = [
+        *layer_of("coords", "w1", "b1", "h"),
+        node("Relu", ["h"], ["r"]),
+        node("MatMul", ["r", "w2"], ["p"], "second"),
+        *layer_of("x", "w0", "b0", "a"),
+        node("Add", ["a", "p"], ["y"]),
+    ]
+    stored = [weight("coords", 9, 2), weight("w1", 2, 16), weight("b1", 16), weight("w2", 16, 4)]
+    made = onnx_models.model([value("x", 5, 9, 3)], nodes, [*stored, weight("w0", 3, 4), weight("b0", 4)])
+    result = read_model("m", made).value
+    assert (result.params, result.macs) == (32 + 16 + 64 + 12 + 4, 9 * 32 + 9 * 64 + 45 * 12)
+
+
+def test_an_adapter_is_no_layer_over_a_fixed_table():
+    nodes = [
+        node("MatMul", ["b", "a"], ["ba"]),
+        node("Add", ["w", "ba"], ["merged"]),
+        node("MatMul", ["x", "merged"], ["y"]),
+    ]
+    made = onnx_models.model([value("x", 2, 8)], nodes, [weight("b", 8, 2), weight("a", 2, 8), weight("w", 8, 8)])
+    result = read_model("m", made).value
+    assert (result.params, result.macs) == (64 + 32, 128)

@@ -100,15 +100,22 @@ class Drafts:
 
 def draft(flat: Flat, facts: Facts, inputs: set[str]) -> Drafts:
     """All rows of a model; `inputs` are graph inputs that are weights."""
-    flows, stored = tracing.trace(flat, facts, inputs)
-    return _Drafter(flat, facts, flows, stored).run()
+    flows, stored, grids = tracing.trace(flat, facts, inputs)
+    return _Drafter(flat, facts, flows, stored, grids).run()
 
 
 class _Drafter:
     """What is known while the list is walked: who made a value, where it is stored, what learns before it."""
 
-    def __init__(self, flat: Flat, facts: Facts, flows: Mapping[str, Flow], stored: Mapping[str, Constant]) -> None:
-        self.flat, self.facts, self.flows, self.stored = flat, facts, flows, stored
+    def __init__(
+        self,
+        flat: Flat,
+        facts: Facts,
+        flows: Mapping[str, Flow],
+        stored: Mapping[str, Constant],
+        grids: set[str],
+    ) -> None:
+        self.flat, self.facts, self.flows, self.stored, self.grids = flat, facts, flows, stored, grids
         self.rows: list[LayerDraft] = []
         self.sources: dict[str, tuple[int, ...]] = {}
         self.storage: dict[str, str] = {}
@@ -129,7 +136,7 @@ class _Drafter:
     def visit(self, node: Node) -> None:
         """One node that depends on data."""
         flows = self.flows
-        data = [name for name in node.inputs if flows[name] is None]
+        data = [name for name in node.inputs if flows[name] is None or name in self.grids]
         if node.op in MARKERS:
             self.pass_on(node, data)
             return
@@ -194,7 +201,7 @@ class _Drafter:
 
     def trained(self, name: str, *, bias: bool) -> list[WeightOrigin]:
         """The trained tensors behind an operand."""
-        found = parameters(self.flows.get(name), self.stored, bias=bias)
+        found = parameters(None if name in self.grids else self.flows.get(name), self.stored, bias=bias)
         return [origin for origin in found if self.is_trained(origin, name)]
 
     def is_trained(self, origin: WeightOrigin, used: str) -> bool:

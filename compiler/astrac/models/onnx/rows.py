@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from astrac.diagnostics import Diagnosed, diagnostic
 from astrac.models.model import OF_FIRST, OF_INPUT, OF_SECOND, OF_WEIGHT, Kept, Layer, Tensor
 from astrac.models.onnx.drafts import UNKNOWN_OPERATOR
-from astrac.models.onnx.names import layer_name, unique
+from astrac.models.onnx.names import is_anonymous, layer_name, unique
 from astrac.models.onnx.operators import Keep
 from astrac.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from astrac.models.graph import Constant
@@ -230,6 +230,7 @@ class _Owners:
         self.stored, self.ties = stored, ties
         self.owners: dict[Key, int] = {}
         self.elements: dict[Key, int] = {}
+        self.vectors: set[tuple[int, str]] = set()
 
     def stored_elements(self) -> int:
         """Learnable numbers in the file, before ties."""
@@ -241,12 +242,15 @@ class _Owners:
         if not draft.weights and not draft.biases:
             return None, index, None, ()
         for position, origin in enumerate((*draft.weights, *draft.biases)):
+            if owner != index and (owner, origin.root) in self.vectors:
+                continue  # the weight comes again, and so does what goes with it, under whatever name
             constant = self.stored[origin.root]
             packed = draft.row.packed(draft.site) if draft.row.packed is not None and not position else None
             tensor = Tensor(origin.alias or origin.root, constant.shape, constant.dtype, packed, constant.stored)
             key = _key(origin, tensor, draft.node.scope)
             self.elements.setdefault(key, tensor.elements)
             first = self.owners.setdefault((self.ties.get(key[0], key[0]), *key[1:]), index)
+            self.vectors.add((index, origin.root))
             if not position and draft.weights:
                 weight, owner = tensor, first
             elif first == index and position == len(draft.weights):
@@ -327,11 +331,40 @@ def resolve_ties(
         if sizes[first] != sizes[second]:
             message = f"`{pair[0]}` ({sizes[first]:,} numbers) and `{pair[1]}` ({sizes[second]:,}) cannot be one weight"
             raise Diagnosed(diagnostic("AS613", message, span))
-        first, second = found.get(first, first), found.get(second, second)
-        if first != second:
-            found = {key: first if value == second else value for key, value in found.items()}
-            found[second] = first
+        _join(found, first, second)
+    for first, second in _copies(drafts):
+        _join(found, first, second)
     return found
+
+
+def _join(found: dict[str, str], first: str, second: str) -> None:
+    """Makes two stored tensors, and all that are the same as either, one."""
+    first, second = found.get(first, first), found.get(second, second)
+    if first != second:
+        found.update((key, first) for key, value in found.items() if value == second)
+        found[second] = first
+
+
+def _copies(drafts: Drafts) -> Iterator[tuple[str, str]]:
+    """Nameless weights of a block that runs several times, which the exporter has transposed for each use.
+
+    All biases of the block come again, in their order. Exporters merge biases of equal numbers too, but then all those
+    of one size: a block that has two of one size was not merged.
+    """
+    products = [row for row in drafts.rows if row.macs and row.weights and row.biases and row.node.op != "Gather"]
+    keys = [(row.biases[0], drafts.stored[row.weights[0].root].shape) for row in products]
+    last: dict[object, int] = {}
+    seen = 0
+    for index, key in enumerate(keys):
+        before, last[key] = last.get(key), index
+        if before is None or index < seen or not is_anonymous(products[index].weights[0].root):
+            continue
+        block = keys[before:index]
+        sizes = [drafts.stored[origin.root].shape for origin in dict.fromkeys(bias for bias, _ in block)]
+        if keys[index : index + len(block)] == block and len(set(sizes)) < len(sizes):
+            seen = index + len(block)
+            for row, copy in zip(products[before:index], products[index:seen], strict=True):
+                yield row.weights[0].root, copy.weights[0].root
 
 
 def _tensors(drafts: Drafts) -> dict[str, int]:

@@ -43,7 +43,9 @@ BUFFER = re.compile(
 """Names of tables that are computed once and never trained."""
 
 
-def trace(flat: Flat, facts: Facts, weights: Iterable[str] = ()) -> tuple[dict[str, Flow], dict[str, Constant]]:
+def trace(
+    flat: Flat, facts: Facts, weights: Iterable[str] = ()
+) -> tuple[dict[str, Flow], dict[str, Constant], set[str]]:
     """Follows all constants to where they are used.
 
     Args:
@@ -52,7 +54,8 @@ def trace(flat: Flat, facts: Facts, weights: Iterable[str] = ()) -> tuple[dict[s
         weights: graph inputs that are weights.
 
     Returns:
-        The flow of every value, and the stored tensors by name.
+        The flow of every value, the stored tensors by name, and values that are fixed data: what a layer with weights
+        reads that stands on nothing else, such as the grid of a positional encoding.
     """
     stored = dict(flat.constants)
     for item in flat.inputs:
@@ -63,9 +66,13 @@ def trace(flat: Flat, facts: Facts, weights: Iterable[str] = ()) -> tuple[dict[s
     flows.update((name, _start(name, constant)) for name, constant in stored.items())
     fixed = set(stored)
     flows[""] = ()
+    grids: set[str] = set()
     for node in flat.nodes:
         row = operator(node.domain, node.op)
         flow = _flow(node, row, flows, facts)
+        if flow and row is not None and row.products is not None and _reads_grid(node, row, flows, flat):
+            grids.add(node.inputs[0])
+            flow = None
         if flow is not None and fixed.issuperset(filter(None, node.inputs)) and node.inputs:
             fixed.update(node.outputs)
             if node.op == "ConstantOfShape" and (made := _made(node, facts)) is not None:
@@ -75,7 +82,24 @@ def trace(flat: Flat, facts: Facts, weights: Iterable[str] = ()) -> tuple[dict[s
             flows[output] = flow
         if node.op == LOOP:
             flows.update(dict.fromkeys([*node.outputs[:2], *facts.counters.intersection(node.outputs)], ()))
-    return flows, stored
+    return flows, stored, grids
+
+
+def _reads_grid(node: Node, row: Operator, flows: Mapping[str, Flow], flat: Flat) -> bool:
+    """Whether a product of constants is a layer over fixed data, and no part of how a weight is made (an adapter).
+
+    A layer is a convolution, or has a bias, or reads positions that are computed.
+    """
+    weight = row.weights[0] if row.weights else 0
+    if not weight or weight >= len(node.inputs) or not flows[node.inputs[weight]]:
+        return False
+    if "Conv" in node.op or not flows[node.inputs[0]] or any(index < len(node.inputs) for index in row.biases):
+        return True
+    readers = [reader for reader in flat.nodes if node.outputs[0] in reader.inputs]
+    if [reader.op for reader in readers] != ["Add"]:
+        return False
+    added = (flat.constants[name] for name in readers[0].inputs if name in flat.constants)
+    return any(len(constant.shape) == 1 for constant in added)
 
 
 def _start(name: str, constant: Constant) -> Flow:
