@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from astrac.job import Axis, Kind
     from astrac.models.model import Model
+    from astrac.score import Score
     from astrac.spec import Spec
 
 
@@ -123,8 +124,9 @@ class StageProgram:
         name: for people: `stage 2`, `all ranks`, `stage 0, slow`.
         stage: their coordinate on the pipeline axis (0 without one).
         slow: the ranks it is for when they are stragglers, () for all others of the stage.
-        steps: in issue order.
+        steps: in issue order; with a score, those of a sample.
         memory: at the peak of the step.
+        score: how the sample makes the whole run; None where `steps` are all there are.
     """
 
     name: str
@@ -132,6 +134,7 @@ class StageProgram:
     slow: tuple[int, ...]
     steps: tuple[Step, ...]
     memory: MemoryFootprint
+    score: Score | None = None
 
     def in_order_of_nodes(self) -> tuple[Step, ...]:
         """The steps as the Job numbers them: sends first.
@@ -154,6 +157,7 @@ class Plan:
         programs: one a pipeline stage, and one for the stragglers of a stage that has any.
         micro_batch: samples at once.
         micro_batches: of one step on each rank.
+        length: about how many steps all programs have together when every one is written down.
     """
 
     spec: Spec
@@ -162,6 +166,7 @@ class Plan:
     programs: tuple[StageProgram, ...]
     micro_batch: int
     micro_batches: int
+    length: int
 
     def axis(self, name: str) -> Axis | None:
         """The axis of a name; None when there is none or its degree is 1."""

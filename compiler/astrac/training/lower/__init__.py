@@ -20,6 +20,7 @@ from astrac.training.lower.partition import cut
 from astrac.training.lower.parts import part, phases
 from astrac.training.lower.stage import StageBuilder
 from astrac.training.lower.steps import StepBuilder
+from astrac.training.lower.unroll import whole
 from astrac.training.lower.virtual_stage import PipelinePosition, VirtualStage
 from astrac.training.plan import Communicate, MemoryFootprint, Phase, Plan, StageProgram
 from astrac.training.strategies.data import KIND as DATA
@@ -49,7 +50,7 @@ def lower(
         model: its layers for one micro-batch; without layers for a collective benchmark.
         cost: what a piece of work takes.
         at: the place of a JSON pointer of the Document.
-        brief: to write only as much of the first step as shows every collective and computation there is.
+        brief: to write less; None for all steps.
     """
     if spec.model.collective is not None:
         return Result(_benchmark(spec, model, spec.model.collective))
@@ -62,8 +63,14 @@ def lower(
 
 
 class Brief(Enum):
-    """What a plan in brief leaves out: micro-batches that show nothing new, and units that are like others as well."""
+    """What a plan in brief leaves out.
 
+    SAMPLED: micro-batches and training steps like others; a `Score` tells how all of them are made of those shown.
+    MICRO_BATCHES: micro-batches that show no other collective or computation.
+    UNITS: units that are like others, as well.
+    """
+
+    SAMPLED = auto()
     MICRO_BATCHES = auto()
     UNITS = auto()
 
@@ -78,7 +85,7 @@ def _benchmark(spec: Spec, model: Model, benchmark: CollectiveBenchmark) -> Plan
         action = Communicate(kind, -(-size // total) if kind is Kind.ALL_GATHER else size, ("rank",))
         steps.add(action, (), f"{benchmark.kind}{number}", Phase.FORWARD)
     program = StageProgram("all ranks", 0, (), tuple(steps.steps), MemoryFootprint(buffers=size))
-    return Plan(spec, model, (Axis("rank", 1, total),), (program,), 0, 1)
+    return Plan(spec, model, (Axis("rank", 1, total),), (program,), 0, 1, len(steps.steps))
 
 
 def _training(
@@ -103,14 +110,13 @@ def _training(
     )
     samples = training.global_batch // (placement.degrees["data"] * placement.degrees["expert"])
     micro_batches = samples // model.batch
-    _bounded(virtual_stages, micro_batches * training.steps, at)
     tied = _tied(virtual_stages, stages, at)
     shown = micro_batches
     skipped: frozenset[LayerUnit] = frozenset()
-    if brief:
+    if brief in (Brief.MICRO_BATCHES, Brief.UNITS):
         data = setting.options(DATA)
         apart = isinstance(data, Data) and SHARDS[data.shard].gradients
-        shown = fewest(schedule, stages, micro_batches, apart=apart)
+        shown = fewest(micro_batches, apart=apart)
         # A bucket is as large as its units together, and a layer's measured time is its own.
         if brief is Brief.UNITS and not (isinstance(data, Data) and data.buckets) and spec.model.times is None:
             skipped = frozenset(unit for virtual in virtual_stages for unit in virtual.repeated())
@@ -119,26 +125,18 @@ def _training(
         pipe = PipelinePosition(stage, stages, len(virtual_stages), schedule, micro_batches)
         for name, ranks, price in _speeds(spec, placement, stage, stages, cost):
             builder = StageBuilder(pipe, virtual_stages[stage::stages], setting, price, tied, skipped)
-            programs.append(
-                StageProgram(name, stage, ranks, builder.steps(shown, 1 if brief else training.steps), memory(builder))
-            )
-    return Result(Plan(spec, marked, placement.axes, tuple(programs), model.batch, micro_batches), found)
-
-
-LARGEST = 3_000_000
-"""Steps of all distinct ranks together; a kilobyte of memory each."""
-
-
-def _bounded(virtual_stages: tuple[VirtualStage, ...], rounds: int, at: Callable[[str], Span]) -> None:
-    """Raises AS533 for a run that is too long to be written down."""
+            if brief in (None, Brief.SAMPLED):
+                steps, score = builder.sampled(training.steps)
+            else:
+                steps, score = builder.steps(shown, 1), None
+            programs.append(StageProgram(name, stage, ranks, steps, memory(builder), score))
     parts = [part_ for virtual in virtual_stages for part_ in virtual.parts.values()]
-    steps = rounds * sum(1 + len(phases(part_)) + len(part_.exchanges) for part_ in parts)
-    if steps > LARGEST:
-        message = (
-            f"{rounds:,} micro-batches through {len(parts):,} layers are about {steps:,} steps, more than {LARGEST:,}"
-        )
-        hint = "fewer `steps`, a smaller `global_batch` or a larger `micro_batch` tell as much"
-        raise Diagnosed(diagnostic("AS533", message, at("/training"), hints=(hint,)))
+    length = micro_batches * training.steps * sum(1 + len(phases(part_)) + len(part_.exchanges) for part_ in parts)
+    plan = Plan(spec, marked, placement.axes, tuple(programs), model.batch, micro_batches, length)
+    if brief is Brief.SAMPLED:
+        return Result(plan, found)
+    made = whole(plan, at)
+    return Result(made.value, (*found, *made.diagnostics))
 
 
 def _pipeline(spec: Spec, placement: Placement) -> tuple[int, str, int]:

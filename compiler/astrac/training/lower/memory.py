@@ -84,7 +84,7 @@ def _brought(unit: LayerUnit, stage: StageBuilder) -> int:
 def _activations(stage: StageBuilder) -> int:
     """The most that is kept for backward at any time, plus the one unit that is being recomputed."""
     width = stage.setting.widths.activations
-    slots = stage.slots(stage.pipe.micro_batches)
+    slots = stage.order.slots(stage.pipe.micro_batches)
     if all(slot.forward for slot in slots):
         return (
             max(part.inputs + part.outputs for virtual in stage.virtual_stages for part in virtual.parts.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from astrac.score import ITERATIONS, SAMPLES, Chain, Pass, Score, Turn, pass_of, relative
 from astrac.training.lower.parts import phases, work
 from astrac.training.lower.steps import StepBuilder
 from astrac.training.lower.weights import Weights
@@ -33,6 +34,7 @@ class StageBuilder:
         virtual_stages: what it holds.
         setting: what strategies know.
         weights: its parameters.
+        order: in which it runs micro-batches.
         skipped: units whose steps are not written.
     """
 
@@ -48,44 +50,63 @@ class StageBuilder:
         self.pipe, self.virtual_stages, self.setting, self.skipped = pipe, virtual_stages, setting, skipped
         self._cost, self._steps = cost, StepBuilder()
         self.weights = Weights(virtual_stages, setting, cost, tied, self._steps)
+        training = setting.spec.training
+        assert training is not None
+        learns = training.pass_ == "training"
+        self.order = pipeline.StageOrder(pipe.schedule, pipe.stage, pipe.stages, len(virtual_stages), learns)
         self._readers = {virtual.number: virtual.readers() for virtual in virtual_stages}
         self._phases = {part.layer.name: phases(part) for virtual in virtual_stages for part in virtual.parts.values()}
         self._computations: dict[tuple[str, Phase], Computation | None] = {}
         self._exchanges: dict[tuple[str, ExchangePoint], tuple[Communicate, ...]] = {}
         self._rings = 0
 
-    def slots(self, micro_batches: int) -> list[pipeline.PipelineSlot]:
-        """What it does of so many micro-batches, in order."""
-        pipe, training = self.pipe, self.setting.spec.training
-        assert training is not None
-        slots = pipeline.slots(pipe.schedule, pipe.stage, pipe.stages, micro_batches, len(self.virtual_stages))
-        return [slot for slot in slots if slot.forward] if training.pass_ == "forward" else slots
-
     def steps(self, micro_batches: int, iterations: int) -> tuple[Step, ...]:
         """Those of so many micro-batches and training steps; the last micro-batch reduces what all of them made."""
-        training = self.setting.spec.training
-        assert training is not None
-        for iteration in range(iterations):
-            self._steps.iteration = iteration
-            self._iteration(micro_batches, learns=training.pass_ == "training")
-        if self.weights.remote:
-            # ASTRA-sim's statistics abort where a trace with memory nodes ends in another kind of event.
-            self._steps.add(Computation(0, 0, 1), (len(self._steps.steps) - 1,), "end", Phase.OPTIMIZER)
+        self._play(self.order.slots(micro_batches), micro_batches, iterations)
         return tuple(self._steps.steps)
 
-    def _iteration(self, micro_batches: int, *, learns: bool) -> None:
-        self._exits: dict[tuple[int, int], Ids] = {}
-        self.weights.restart()
-        for slot in self.slots(micro_batches):
-            if slot.forward:
-                self._forward(self.virtual_stages[slot.virtual], slot.micro_batch)
-            else:
-                self._backward(
-                    self.virtual_stages[slot.virtual], slot.micro_batch, final=slot.micro_batch == micro_batches - 1
-                )
-        if learns:
-            self.weights.finish()
-            self.weights.update(self.skipped)
+    def sampled(self, iterations: int) -> tuple[tuple[Step, ...], Score]:
+        """The steps of a sample, and how they make so many training steps of all micro-batches.
+
+        Raises:
+            Irregular: when they do not.
+        """
+        shown = min(self.pipe.micro_batches, SAMPLES)
+        # Neighbours in the sample never belong to one micro-batch: what a step needs of either is told apart.
+        apart = replace(self.order, schedule="gpipe")
+        self._play(apart.slots(shown), shown, min(iterations, ITERATIONS))
+        steps = tuple(self._steps.steps)
+        turns, starts, chains = zip(*self._turns, strict=True)
+        starts = (*starts, len(steps))
+        needs = relative(turns, starts, [step.needs for step in steps], chains)
+        return steps, Score(
+            turns, starts, needs, self.pipe.micro_batches, iterations, 2 * self.pipe.pieces, self.order.slots
+        )
+
+    def _play(self, slots: list[pipeline.PipelineSlot], micro_batches: int, iterations: int) -> None:
+        self._turns: list[tuple[Turn, int, dict[Chain, int]]] = []
+        for iteration in range(iterations):
+            self._steps.iteration = iteration
+            self._exits: dict[tuple[int, int], Ids] = {}
+            self.weights.restart()
+            for slot in slots:
+                self._begin(Turn(pass_of(slot), slot.virtual, slot.micro_batch, iteration))
+                virtual = self.virtual_stages[slot.virtual]
+                if slot.forward:
+                    self._forward(virtual, slot.micro_batch)
+                else:
+                    self._backward(virtual, slot.micro_batch, final=slot.micro_batch == micro_batches - 1)
+            if self.order.learns:
+                self._begin(Turn(Pass.END, 0, 0, iteration))
+                self.weights.finish()
+                self.weights.update(self.skipped)
+        if self.weights.remote:
+            # ASTRA-sim's statistics abort where a trace with memory nodes ends in another kind of event.
+            self._begin(Turn(Pass.CLOSE, 0, 0, iterations - 1))
+            self._steps.add(Computation(0, 0, 1), (len(self._steps.steps) - 1,), "end", Phase.OPTIMIZER)
+
+    def _begin(self, turn: Turn) -> None:
+        self._turns.append((turn, len(self._steps.steps), self._steps.chains))
 
     # -- forward
 
@@ -129,7 +150,8 @@ class StageBuilder:
             for index in reversed(unit.indices):
                 needs = _joined(gradient[reader] for reader in readers[index] if reader in gradient) or entry
                 gradient[index] = self._differentiate(virtual.parts[index], (*needs, *brought), micro_batch, made)
-            self.weights.reduce(virtual, unit, tuple(made), micro_batch, final=final)
+            self.weights.reduce(unit, tuple(made), micro_batch, final=final)
+        self.weights.close(micro_batch, final=final)
         first = virtual.units[0].first
         outward = (index for index, part in virtual.parts.items() if min(part.layer.inputs, default=0) < first)
         needs = _joined(gradient[index] for index in outward if index in gradient)

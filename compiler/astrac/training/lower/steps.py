@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from astrac.score import Chain
 from astrac.training.plan import Action, Communicate, Computation, Phase, Remote, Step, Transfer
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ class StepBuilder:
         A collective that waits would keep the slot from a send that the other stage needs to get there.
         """
         return tuple(identity for identity in (self._computed, self._sent) if identity is not None)
+
+    @property
+    def chains(self) -> dict[Chain, int]:
+        """The last step of each kind, where there is one."""
+        last = {Chain.COMPUTED: self._computed, Chain.SENT: self._sent}
+        return {chain: identity for chain, identity in last.items() if identity is not None}
 
     def add(
         self,

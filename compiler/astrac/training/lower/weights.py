@@ -161,9 +161,7 @@ class Weights:
 
     # -- gradients
 
-    def reduce(
-        self, virtual: VirtualStage, unit: LayerUnit, made: tuple[int, ...], micro_batch: int, *, final: bool
-    ) -> None:
+    def reduce(self, unit: LayerUnit, made: tuple[int, ...], micro_batch: int, *, final: bool) -> None:
         """Hands a unit's gradients to the reductions that are due: after the last micro-batch, or after each."""
         for axes, elements in self.held(unit, trained=True).items():
             if not made:
@@ -177,12 +175,13 @@ class Weights:
                 self._waiting[axes].append(gradient)
                 if self._full(axes):
                     self._flush(axes, None if final else micro_batch)
-        if not final and unit is virtual.units[0]:
-            self._flush_all(micro_batch)
+
+    def close(self, micro_batch: int, *, final: bool) -> None:
+        """Reduces what waits when a backward pass of a virtual stage ends: no bucket spans two of them."""
+        self._flush_all(None if final else micro_batch)
 
     def finish(self) -> None:
-        """After all of backward: what waited, what stages share, what the tensor axis holds in copies."""
-        self._flush_all(None)
+        """After all of backward: what was put off, what stages share, what the tensor axis holds in copies."""
         for action in self._deferred:
             action()
         self._reduce_across_stages()

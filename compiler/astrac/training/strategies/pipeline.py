@@ -47,34 +47,50 @@ SCHEDULES: dict[str, Schedule] = {
 }
 
 
-def slots(schedule: str, stage: int, stages: int, micro_batches: int, virtual_stages: int) -> list[PipelineSlot]:
-    """The order of a stage: the forward and the backward slot of every micro-batch on each of its virtual stages.
+@dataclass(frozen=True)
+class StageOrder:
+    """The order in which a stage runs micro-batches.
 
-    Args:
+    Attributes:
         schedule: a key of `SCHEDULES`; a grouped one needs a number of micro-batches that is a multiple of the stages.
         stage: from 0.
         stages: of the pipeline.
-        micro_batches: of a training step.
         virtual_stages: that each stage holds.
+        learns: whether there are backward passes.
     """
-    row = SCHEDULES[schedule]
-    size = stages if row.grouped else micro_batches
-    groups = [range(first, min(first + size, micro_batches)) for first in range(0, micro_batches, size)]
-    there = range(virtual_stages)
-    forward = [PipelineSlot(True, index, virtual) for group in groups for virtual in there for index in group]
-    backward = [PipelineSlot(False, index, virtual) for group in groups for virtual in there[::-1] for index in group]
-    total = len(forward)
-    warm_up = total if row.warm_up is None else min(row.warm_up(stage, stages, virtual_stages), total)
-    alternating = [slot for pair in zip(forward[warm_up:], backward, strict=False) for slot in pair]
-    return [*forward[:warm_up], *alternating, *backward[total - warm_up :]]
+
+    schedule: str
+    stage: int
+    stages: int
+    virtual_stages: int
+    learns: bool = True
+
+    def slots(self, micro_batches: int) -> list[PipelineSlot]:
+        """The forward and the backward slot of each of so many micro-batches on each virtual stage, in order."""
+        row = SCHEDULES[self.schedule]
+        size = self.stages if row.grouped else micro_batches
+        groups = [range(first, min(first + size, micro_batches)) for first in range(0, micro_batches, size)]
+        there = range(self.virtual_stages)
+        forward = [PipelineSlot(True, index, virtual) for group in groups for virtual in there for index in group]
+        if not self.learns:
+            return forward
+        backward = [
+            PipelineSlot(False, index, virtual) for group in groups for virtual in there[::-1] for index in group
+        ]
+        total = len(forward)
+        warm_up = (
+            total if row.warm_up is None else min(row.warm_up(self.stage, self.stages, self.virtual_stages), total)
+        )
+        alternating = [slot for pair in zip(forward[warm_up:], backward, strict=False) for slot in pair]
+        return [*forward[:warm_up], *alternating, *backward[total - warm_up :]]
 
 
-def fewest(schedule: str, stages: int, micro_batches: int, *, apart: bool) -> int:
+def fewest(micro_batches: int, *, apart: bool) -> int:
     """Of so many micro-batches, how many show every collective and computation of a stage.
 
-    One does where gradients wait for the last; where each is reduced `apart`, one more; those of a group share buckets.
+    One does where gradients wait for the last; where each is reduced `apart`, one more.
     """
-    return min(micro_batches, stages if SCHEDULES[schedule].grouped else 2 if apart else 1)
+    return min(micro_batches, 2 if apart else 1)
 
 
 _CANDIDATES = 400
