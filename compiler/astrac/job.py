@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from astrac.score import Score
+
 NETWORK_GB = 1 << 30
 """Bytes in the "GB" of a network's bandwidth; memories count in 1e9 (docs/simulators/astra-sim-2.md, section 2)."""
 
@@ -290,9 +292,17 @@ class Store(Op):
 
 @dataclass(frozen=True)
 class Program:
-    """The trace of a rank, with peers and groups named relative to it; ops in ascending order of id."""
+    """The trace of a rank, with peers and groups named relative to it; ops in ascending order of id.
+
+    Attributes:
+        ops: the nodes; with a score, those of a sample.
+        score: how the sample makes the whole run; None where `ops` are all there are.
+        nodes: for each step of the sample, the index of its node; () without a score.
+    """
 
     ops: tuple[Op, ...]
+    score: Score | None = None
+    nodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from astrac.training.compute import cost_function
 from astrac.training.compute.profile import PHASES, missing_times, read_times
 from astrac.training.finding import written
 from astrac.training.lower import Brief, lower
+from astrac.training.lower.unroll import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -188,13 +189,19 @@ def planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain, *,
     """The plan and the estimate of one variant, with a job for the simulator whose time the estimate is.
 
     There is an estimate of what does not fit into memory and of what is asserted otherwise: those errors are kept.
+    Without detail the plan and the job are samples where these tell the time.
     """
     document, spec = checked.document, spec_of(checked, chain)
     # An assertion that had to wait for an estimate gets one.
     chain.found = [finding for finding in chain.found if finding.code != WAITS]
-    model, plan, job = _lowered(spec, document, options, inputs, chain)
-    simulator = _estimating()
-    numbers = estimate(simulator.wing.simulate(job, spec.system.backend), job, plan, detail=detail)
+    model, plan, job = _lowered(spec, document, options, inputs, chain, None if detail else Brief.SAMPLED)
+    wing = _estimating().wing
+    result = wing.simulate(job, spec.system.backend)
+    if result.outcome is Outcome.SAMPLED:
+        plan = chain.take(whole(plan, document.near))
+        job = chain.take(wing.lower(plan, document.near))
+        result = wing.simulate(job, spec.system.backend)
+    numbers = estimate(result, job, plan, detail=detail)
     if numbers.failure is not None:
         chain.note((_failure(numbers.failure, plan, document),))
     elif any(finding.code == WAITS for finding in checked.diagnostics):

@@ -52,6 +52,14 @@ def breakdown(job: Job, ranks: RankResult, plan: Plan | None) -> ClassOfRanks:
 
     Every nanosecond goes to the first of these that runs, or to the bubble.
     """
+    shares = ranks.shares or _shares(job, ranks)
+    name = f"program {ranks.program}" if plan is None else plan.programs[ranks.program].name
+    bubble = ranks.cycles - sum(shares)
+    return ClassOfRanks(name, ranks.ranks, ranks.rank, ranks.cycles, *(*shares, bubble))
+
+
+def _shares(job: Job, ranks: RankResult) -> tuple[int, ...]:
+    """The same without the bubble, from the times of all nodes."""
     events: list[tuple[int, int, int]] = []
     for op, (start, end) in zip(job.programs[ranks.program].ops, ranks.spans, strict=True):
         share = _HOST if op.host else _KINDS[type(op)].share
@@ -64,9 +72,7 @@ def breakdown(job: Job, ranks: RankResult, plan: Plan | None) -> ClassOfRanks:
             shares[first] += time - now
         now = time
         running[share] += change
-    shares.append(ranks.cycles - sum(shares))  # the bubble
-    name = f"program {ranks.program}" if plan is None else plan.programs[ranks.program].name
-    return ClassOfRanks(name, ranks.ranks, ranks.rank, ranks.cycles, *shares)
+    return tuple(shares)
 
 
 def whole(ranks: RankResult) -> ClassOfRanks:

@@ -25,6 +25,7 @@ class Outcome(Enum):
     HALF_FINISHED = "ranks are declared finished, and some of their nodes have not run"
     ABORT = "the simulator refuses the input, aborts, crashes, or loops for ever"
     UNKNOWN = "nobody could tell at a sane cost"
+    SAMPLED = "a sample of the job does not tell, the whole job does"
 
 
 class Cause(Enum):
@@ -73,6 +74,8 @@ class RankResult:
         cycles: tick at which the simulator declares them finished, ns.
         device: ns of compute as the simulator totals it.
         spans: for each node of the Program in ascending id, (start, end) in ns; () unless traced.
+        shares: ns of compute, exposed communication, exposed memory traffic and exposed host work; () where only the
+            spans tell.
     """
 
     program: int
@@ -82,6 +85,7 @@ class RankResult:
     cycles: int
     device: int
     spans: tuple[tuple[int, int], ...] = ()
+    shares: tuple[int, ...] = ()
 
     @property
     def exposed(self) -> int:

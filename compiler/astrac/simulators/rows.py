@@ -220,7 +220,7 @@ class Wing(Protocol):
         """What a job shows that none of its files shows by itself, as far as simulating it does not tell."""
 
     def simulate(self, job: Any, backend: str | None) -> SimulationResult:
-        """What a run of the job reports."""
+        """What a run of the job reports; `Outcome.SAMPLED` where only the whole plan tells, not a sample."""
 
     # -- CONVERT
 

@@ -55,13 +55,17 @@ def judge(job: Job) -> tuple[Diagnostic, ...]:
 
 
 def simulate(job: Job, backend: str | None) -> SimulationResult:
-    """What a run reports, with the times of every node of a rank of each class."""
-    from astrac.simulators.astra_sim_2.simulate import BACKENDS  # noqa: PLC0415
+    """What a run reports, with the times of every node of a rank of each class; of a sampled job without these."""
+    from astrac.simulators.astra_sim_2.simulate import BACKENDS, simulate_sample  # noqa: PLC0415
     from astrac.simulators.results import Failure, Outcome, SimulationResult  # noqa: PLC0415
 
-    meant = job.backend or backend or next(iter(BACKENDS))
+    first = next(iter(BACKENDS))
+    meant = job.backend or backend or first
     if backend not in (None, meant):
         reason = f"this bundle is for `{meant}`, not for `{backend}`: build it with `--set system.backend={backend}`"
         return SimulationResult(job.axes, failure=Failure(Outcome.UNKNOWN, reason))
-    result = BACKENDS[meant](job, trace=True)
-    return replace(result, backend=None if meant == next(iter(BACKENDS)) else meant)
+    if any(program.score is not None for program in job.programs):
+        result = simulate_sample(job, meant)
+    else:
+        result = BACKENDS[meant](job, trace=True)
+    return replace(result, backend=None if meant == first else meant)

@@ -42,7 +42,7 @@ def lower(plan: Plan, near: Callable[[str], Span]) -> Result[Job]:
     machine = machine_of(plan.spec)
     groups = groups_of(plan)
     try:
-        programs = tuple(Program(_ops(program, plan, machine, groups, near)) for program in plan.programs)
+        programs = tuple(_program(program, plan, machine, groups, near) for program in plan.programs)
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
     classes = tuple(RankClass(index, _boxes(program, plan)) for index, program in enumerate(plan.programs))
@@ -68,10 +68,8 @@ def _unknown_words(spec: Spec, at: Callable[[str], Span]) -> Iterator[Diagnostic
             yield diagnostic("AS702", f"ASTRA-sim 2.x has no `{word}`", at(pointer))
 
 
-def _ops(
-    program: StageProgram, plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]
-) -> tuple[Op, ...]:
-    """The nodes of a program, in ascending order of their ids; raises Diagnosed (AS705)."""
+def _program(program: StageProgram, plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]) -> Program:
+    """A program as nodes, in ascending order of their ids; raises Diagnosed (AS705)."""
     steps = program.in_order_of_nodes()
     number = {step.id: index for index, step in enumerate(steps)}
     computed: dict[Computation, tuple[int, int]] = {}
@@ -97,7 +95,8 @@ def _ops(
                 ops.append(message(axis=axis, offset=offset, bytes=size, tag=tag, **common))
             case Remote(size, store):
                 ops.append((Store if store else Load)(bytes=size, **common))
-    return tuple(ops)
+    nodes = () if program.score is None else tuple(number[step.id] for step in program.steps)
+    return Program(tuple(ops), program.score, nodes)
 
 
 def _steered(action: Computation, step: Step, machine: Machine, at: Callable[[str], Span]) -> tuple[int, int]:

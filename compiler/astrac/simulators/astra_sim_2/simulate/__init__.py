@@ -6,10 +6,16 @@
 from __future__ import annotations
 
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR, UNIT, Cost
-from astrac.simulators.astra_sim_2.simulate.engine import BACKENDS, collective_time, simulate, simulate_congested
+from astrac.simulators.astra_sim_2.simulate.engine import (
+    BACKENDS,
+    collective_time,
+    simulate,
+    simulate_congested,
+    simulate_sample,
+)
 from astrac.simulators.results import RankResult, Run, SimulationResult
 
 __all__ = [
     "BACKENDS", "SIMULATOR", "UNIT", "Cost", "RankResult", "Run", "SimulationResult", "collective_time", "simulate",
-    "simulate_congested",
+    "simulate_congested", "simulate_sample",
 ]  # fmt: skip

@@ -101,10 +101,11 @@ class ClassSimulation(Simulation[RankClassState]):
         found = []
         for state in sorted(self.states.values(), key=lambda state: state.rank):
             boxes = self.classes.boxes(state.key)
-            found.append(self.result(state, boxes, sum(map(self._size, boxes)), trace=trace))
+            found.append(self.result(state, boxes, sum(map(self.count, boxes)), trace=trace))
         return tuple(found)
 
-    def _size(self, box: Box) -> int:
+    def count(self, box: Box) -> int:
+        """The ranks of a box."""
         axes = zip(self.job.axes, box.coordinates, strict=True)
         return prod(axis.size if allowed is None else len(allowed) for axis, allowed in axes)
 

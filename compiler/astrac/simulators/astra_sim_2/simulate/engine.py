@@ -10,6 +10,8 @@ from astrac.simulators.astra_sim_2.simulate.aware import CongestedNetwork
 from astrac.simulators.astra_sim_2.simulate.axis_classes import AxisClasses, Unstructured
 from astrac.simulators.astra_sim_2.simulate.by_class import ClassSimulation
 from astrac.simulators.astra_sim_2.simulate.by_rank import RankSimulation
+from astrac.simulators.astra_sim_2.simulate.by_turn import simulate_turns
+from astrac.simulators.astra_sim_2.simulate.by_turn.body import Refused
 from astrac.simulators.astra_sim_2.simulate.collectives import schedule_of_node, startup
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
 from astrac.simulators.astra_sim_2.simulate.matcher import CollectiveMatcher, Undecided
@@ -78,6 +80,17 @@ def _finished(job: Job, classes: tuple[RankResult, ...], doubt: str | None) -> S
 
 def _unknown(job: Job, reason: str) -> SimulationResult:
     return SimulationResult(job.axes, failure=Failure(Outcome.UNKNOWN, reason))
+
+
+def simulate_sample(job: Job, backend: str) -> SimulationResult:
+    """The same for a Job whose programs are samples; `Outcome.SAMPLED`, with the reason, where these do not tell."""
+    reason = "links that messages share"
+    try:
+        if backend == "congestion_unaware":
+            return _finished(job, *simulate_turns(job))
+    except Refused as refused:
+        reason = str(refused)
+    return SimulationResult(job.axes, failure=Failure(Outcome.SAMPLED, reason))
 
 
 def _by_class(job: Job, network: Network, cost: Cost) -> tuple[ClassSimulation, bool]:

@@ -68,7 +68,7 @@ class CollectiveMatcher:
 
     def issue(self, state: RankClassState, number: int, op: Collective) -> None:
         """A class of ranks comes to a collective."""
-        rendezvous = self._rendezvous(state, number, op)
+        rendezvous = self.rendezvous(state, number, op)
         simulation = self._simulation
         alone = rendezvous.alone
         if alone is not None:
@@ -94,7 +94,8 @@ class CollectiveMatcher:
 
     # What a collective is.
 
-    def _rendezvous(self, state: RankClassState, number: int, op: Collective) -> Rendezvous:
+    def rendezvous(self, state: RankClassState, number: int, op: Collective) -> Rendezvous:
+        """What a collective is to a class of ranks that comes to it."""
         graph = state.queue.graph
         signature = graph.signatures[number]
         if signature not in state.rendezvous:
@@ -118,7 +119,7 @@ class CollectiveMatcher:
                 raise Undecided("a tree at tick 0 with endpoint-delay 0: it depends on which ranks come then")
             raise Broken("endpoint-delay 0 and a collective at tick 0: the simulator aborts in its event queue")
         keys = classes.group(state.key, op, found).keys
-        alone = self._together(found) if len(keys) == 1 else None
+        alone = self.together(found) if len(keys) == 1 else None
         if alone is not None and alone.tie and self._cost.exact:
             alone = None
         number = group if dimensions is None else None
@@ -130,7 +131,8 @@ class CollectiveMatcher:
             return frozenset((phase.level, phase.ring) for phase in way.phases)
         return op.group if isinstance(op.group, AxisGroup) else self._places.setdefault(keys, len(self._places))
 
-    def _together(self, way: CollectiveSchedule) -> CollectiveDuration | None:
+    def together(self, way: CollectiveSchedule) -> CollectiveDuration | None:
+        """How long a collective lasts whose members come together; None where they end apart."""
         if id(way) not in self._durations:
             self._durations[id(way)] = self._cost.symmetric(self._network, way)
         return self._durations[id(way)]
@@ -180,7 +182,7 @@ class CollectiveMatcher:
         for state in self._simulation.states.values():
             pending = state.pending
             if pending is not None and id(state) not in ended:
-                rendezvous = self._rendezvous(state, pending.number, state.collective)
+                rendezvous = self.rendezvous(state, pending.number, state.collective)
                 state.pending = pending._replace(rendezvous=rendezvous)
                 self._come_to(state, rendezvous)
 
@@ -193,7 +195,7 @@ class CollectiveMatcher:
                 raise _mismatch(op, pending.envelope, theirs.envelope, state.rank, states[key].rank)
         if isinstance(op.group, ListedGroup) and len(states) > 1:
             self._look_at_groups(states, way)
-        known = self._together(way)
+        known = self.together(way)
         alike = known is not None and len({theirs.since for theirs in waiting.values()}) == 1
         tie = alike and known is not None and known.tie and self._cost.exact and _affordable(way)
         if known is None or not alike or tie:

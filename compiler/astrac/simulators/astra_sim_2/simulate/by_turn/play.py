@@ -1,0 +1,321 @@
+"""All roles together: segments follow each other in time, and messages and collectives between roles join them."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from astrac.score import Turn
+from astrac.simulators.astra_sim_2.simulate.by_turn.body import COMMUNICATION, Refused
+from astrac.simulators.astra_sim_2.simulate.by_turn.segment import START, Ending, Event, Scene, segment_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from astrac.simulators.astra_sim_2.simulate.by_turn.body import Link, Place, Role
+
+FAR = 8
+"""Turns that a rank may run ahead of its computation."""
+
+
+class Met(NamedTuple):
+    """A role that has come to a collective with others: which, when, the node of its program, its turn and place."""
+
+    role: int
+    tick: int
+    node: int
+    turn: int
+    place: int
+
+
+class Actor:
+    """One role in a run.
+
+    Attributes:
+        number: of the role.
+        role: what it does.
+        turns: of the run.
+        at: the current turn.
+        start: tick of the current segment's start.
+        segment: what happens from there.
+        finish: tick at which it has finished; None before.
+        shares: ns of compute, exposed communication and memory, up to the start.
+        version: counts what has changed what happens next.
+        emitted: how many of the outputs of the current segment have happened.
+        outputs: of the current segment: tick, whether it is a send and not a collective with others, and the node.
+    """
+
+    def __init__(self, number: int, role: Role, micro_batches: int) -> None:
+        self.number, self.role = number, role
+        self.turns = role.score.course(micro_batches)
+        self.samples = [role.score.sample(turn, micro_batches) for turn in self.turns]
+        self._index = {turn: at for at, turn in enumerate(self.turns)}
+        self._met_before, self._sent_before = self._before(role.met), self._before(role.sent)
+        self._near = [() if not at else self._links(at - 1, at) for at in range(len(self.turns))]
+        self._reach = self._reaches()
+        self.at = self.start = 0
+        self.finish: int | None = None
+        self.shares = [0, 0, 0]
+        self._state = START
+        self._inbox: dict[int, dict[int, tuple[int, int]]] = {}
+        self._ends: dict[int, dict[int, tuple[int, int]]] = {}
+        self._came: set[tuple[int, int]] = set()
+        self._waking: Event | None = None
+        self.version = 0
+        self.emitted = 0
+        self.outputs: list[tuple[int, bool, Place]] = []
+        self._evaluate()
+
+    # -- what is fixed
+
+    def _before(self, has: Callable[[int], bool]) -> list[int]:
+        """For each turn the last one before it that has something; -1 for none."""
+        found, last = [], -1
+        for at, sample in enumerate(self.samples):
+            found.append(last)
+            if has(sample):
+                last = at
+        return found
+
+    def _links(self, before: int, at: int) -> tuple[Link, ...]:
+        return self.role.links(
+            self.turns[before],
+            self.turns[at],
+            self.samples[before],
+            self.samples[at],
+            neighbours=before == at - 1,
+            last_met=before == self._met_before[at],
+            last_sent=before == self._sent_before[at],
+        )
+
+    def _reaches(self) -> list[int]:
+        """For each turn the last one of which something can start while it is the current one."""
+        reach = list(range(len(self.turns)))
+        leads: list[dict[int, int]] = []
+        for at, sample in enumerate(self.samples):
+            body = self.role.bodies[sample]
+            mine = {} if not body.leads else self._leads(at, leads)
+            leads.append(mine)
+            first = min(mine.values(), default=at - 1) if at else 0
+            if at - first > FAR and at > FAR:
+                raise Refused("collectives may run far ahead of computation")
+            for earlier in range(max(0, first), at):
+                reach[earlier] = max(reach[earlier], at)
+        return reach
+
+    def _leads(self, at: int, before: list[dict[int, int]]) -> dict[int, int]:
+        """For the nodes of a turn that no compute of it comes before, the first turn in which they can start."""
+        body = self.role.bodies[self.samples[at]]
+        found = dict.fromkeys(body.leads, 0)
+        for earlier in {at - 1, self._met_before[at]} - {-1}:
+            for need, place in self._links(earlier, at):
+                if place in found:
+                    found[place] = max(found[place], before[earlier].get(need, earlier))
+        for place in body.leads:
+            for child in body.children[place]:
+                if child in found:
+                    found[child] = max(found[child], found[place])
+        return found
+
+    # -- segments
+
+    def _scene(self, known: tuple[Event, ...]) -> Scene:
+        at, state = self.at, self._state
+        last = self._reach[at]
+        bodies = tuple(self.role.bodies[sample] for sample in self.samples[at : last + 1])
+        if last == at + 1:
+            links: tuple[tuple[Link, ...], ...] = (self._near[last],)
+        else:
+            links = tuple(self._links(j, t) for t in range(at + 1, last + 1) for j in range(at, t))
+        open_: list[tuple[Place, Place]] = []
+        for back, _, places in state.left:
+            missing = set(places)
+            for later in range(at, last + 1):
+                open_ += (
+                    ((-back, need), (later - at, place))
+                    for need, place in self._links(at - back, later)
+                    if need in missing
+                )
+        got = tuple(sorted((turn - at, place) for turn, place in self._came if at <= turn <= last))
+        woken = self._waking is not None
+        return Scene(state, bodies, links, tuple(open_), got, known, woken, at == len(self.turns) - 1)
+
+    def _decided(self) -> list[Event]:
+        """Ends in reach that others have decided and that matter, relative to the start."""
+        at, last, found = self.at, self._reach[self.at], []
+        for turn in range(at, last + 1):
+            body = self.role.bodies[self.samples[turn]]
+            for place, (tick, since) in self._inbox.get(turn, {}).items():
+                if (turn, place) not in self._came and (turn == at or place in body.loud):
+                    found.append(Event(tick - self.start, since - self.start, False, (turn - at, place)))
+            for place, (tick, since) in self._ends.get(turn, {}).items():
+                found.append(Event(tick - self.start, since - self.start, True, (turn - at, place)))
+        return sorted(found)
+
+    def _evaluate(self) -> None:
+        """Works out the current segment with all that is known by now."""
+        known: tuple[Event, ...] = () if self._waking is None else (self._waking,)
+        decided = self._decided()
+        while True:
+            segment = segment_of(self._scene(known))
+            more = [event for event in decided if event not in known and event.tick <= segment.length]
+            if not more:
+                break
+            known = tuple(sorted((*known, *more)))
+        self.segment = segment
+        emitted = self.outputs[: self.emitted]
+        self.outputs = sorted(
+            [(tick, True, place) for tick, place in segment.sends]
+            + [(tick, False, place) for tick, place in segment.meets]
+        )
+        if self.outputs[: self.emitted] != emitted:
+            raise Refused("a message changed what came before it")
+
+    def next(self) -> int | None:
+        """The tick at which something happens next; None where only others can make it happen."""
+        if self.emitted < len(self.outputs):
+            return self.start + self.outputs[self.emitted][0]
+        if self.segment.ending is not Ending.REST:
+            return self.start + self.segment.length
+        wake = self._wake()
+        return None if wake is None else self.start + wake.tick
+
+    def _wake(self) -> Event | None:
+        later = (event for event in self._decided() if event.tick > self.segment.length)
+        return next(later, None)
+
+    def told(self, turn: int) -> None:
+        """Something was decided about a turn."""
+        if self.at <= turn <= self._reach[self.at] and self.finish is None:
+            self._evaluate()
+            self.version += 1
+
+    def end(self) -> None:
+        """The current segment is over: at a boundary, at the finish, or woken from rest."""
+        segment = self.segment
+        now = self.start + segment.length
+        for share, time in enumerate(segment.shares):
+            self.shares[share] += time
+        if segment.ending is Ending.FINISH:
+            self.finish = now
+            return
+        boundary = segment.ending is Ending.BOUNDARY
+        moment = (now, self.start + segment.spot)
+        self._waking = None
+        if boundary:
+            self.at += 1
+        else:
+            wake = self._wake()
+            assert wake is not None
+            if segment.state.held:  # a collective that waits is communication
+                self.shares[COMMUNICATION] += wake.tick - segment.length
+            moment = (self.start + wake.tick, self.start + wake.since)
+            offset, place = wake.place
+            self._waking = Event(0, wake.since - wake.tick, wake.own, (offset, place))
+        self._take(moment, tie=boundary)
+        self._state = segment.state
+        self.start, self.emitted, self.outputs = moment[0], 0, []
+        self._evaluate()
+
+    def _take(self, moment: tuple[int, int], *, tie: bool) -> None:
+        """Messages that have come before a moment are there."""
+        self._came = {entry for entry in self._came if entry[0] >= self.at}
+        for turn in range(self.at, self._reach[self.at] + 1):
+            for place, when in self._inbox.get(turn, {}).items():
+                if when < moment:
+                    self._came.add((turn, place))
+                elif when == moment and tie and turn > self.at:
+                    raise Refused("a message comes in the tick in which a turn ends, registered in one tick")
+        for ends in self._ends.values():
+            for place in [place for place, when in ends.items() if when < moment]:
+                del ends[place]
+
+    # -- messages
+
+    def receive(self, turn: Turn, name: int, tick: int, since: int) -> None:
+        """A message has been sent, and will come at a tick."""
+        at = self._index[turn]
+        self._inbox.setdefault(at, {})[self.role.receives[self.samples[at]][name]] = (tick, since)
+        self.told(at)
+
+    def meet(self, turn: int, place: int, tick: int, since: int) -> None:
+        """A collective with other roles will end at a tick."""
+        self._ends.setdefault(turn, {})[place] = (tick, since)
+        self.told(turn)
+
+
+class Run:
+    """All roles, played to the end.
+
+    Args:
+        roles: by number.
+        micro_batches: that are played.
+        together: of those who have come, those whose collective can run, each with (tick of its end, when the simulator
+            registers that).
+    """
+
+    def __init__(
+        self,
+        roles: list[Role],
+        micro_batches: int,
+        together: Callable[[list[Met]], list[tuple[Met, tuple[int, int]]]],
+    ) -> None:
+        self._roles = roles
+        self._together = together
+        self._homes = [role.homes() for role in roles]
+        self._come: list[Met] = []
+        self.actors = [Actor(number, role, micro_batches) for number, role in enumerate(roles)]
+        self._due: list[tuple[int, int, int]] = []
+
+    def play(self) -> None:
+        """To the end.
+
+        Raises:
+            Refused: when turns cannot tell.
+        """
+        for actor in self.actors:
+            self._push(actor)
+        while self._due:
+            tick, number, version = heappop(self._due)
+            actor = self.actors[number]
+            if version != actor.version:
+                continue
+            if actor.emitted < len(actor.outputs):
+                _, sends, (offset, place) = actor.outputs[actor.emitted]
+                actor.emitted += 1
+                if sends:
+                    self._send(actor, actor.at + offset, place, tick)
+                else:
+                    self._meet(actor, actor.at + offset, place, tick)
+            else:
+                actor.end()
+            actor.version += 1
+            self._push(actor)
+        if any(actor.finish is None for actor in self.actors):
+            raise Refused("nothing is left to happen")
+
+    def _push(self, actor: Actor) -> None:
+        tick = None if actor.finish is not None else actor.next()
+        if tick is not None:
+            heappush(self._due, (tick, actor.number, actor.version))
+
+    def _send(self, actor: Actor, at: int, place: int, tick: int) -> None:
+        turn = actor.turns[at]
+        message = actor.role.messages[actor.samples[at]].get(place)
+        if message is None:  # ranks of one role send each other
+            return
+        receiver = self.actors[message.role]
+        part, virtual = self._homes[message.role][message.name]
+        receiver.receive(
+            Turn(part, virtual, turn.micro_batch, turn.iteration), message.name, tick + message.delay, tick
+        )
+        self._push(receiver)
+
+    def _meet(self, actor: Actor, at: int, place: int, tick: int) -> None:
+        number = actor.role.meetings[actor.samples[at]][place]
+        self._come.append(Met(actor.number, tick, number, at, place))
+        for met, (end, since) in self._together(self._come):
+            self._come.remove(met)
+            other = self.actors[met.role]
+            other.meet(met.turn, met.place, end, since)
+            self._push(other)
