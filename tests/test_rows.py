@@ -97,7 +97,7 @@ def test_what_is_asserted_otherwise_has_its_figures():
 
 def test_what_is_wrong_has_a_code_and_a_reason_and_no_figures():
     (row,) = rows(SPEC, settings=("topology.s.size=0",))
-    assert (row.status, row.code, row.reason) == ("failed", "AS410", "`size` must be at least 2")
+    assert (row.status, row.code, row.reason) == ("failed", "AS410", "`size` must be at least 1")
     assert row.cycles_max is row.step_time is row.fits is None
     assert row.findings[0].severity == "error"
     jsonschema.validate(row.to_dict(), SCHEMA)

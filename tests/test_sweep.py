@@ -237,7 +237,7 @@ def test_failed_points_have_code_and_reason_and_a_status(run):
     assert status == 1
     lines = out.splitlines()
     assert lines[3].split() == ["0", "AS410"]
-    assert lines[-1] == "error[AS410] at topology.t.s.size=0: `size` must be at least 2"
+    assert lines[-1] == "error[AS410] at topology.t.s.size=0: `size` must be at least 1"
 
 
 def test_top_columns_sort(run):
@@ -327,4 +327,4 @@ def test_an_estimate_of_a_sweep_is_the_table_and_keeps_nothing(run, capsys):
     out = capsys.readouterr().out
     assert out.startswith("a.astra\n" + table)
     assert "b.astra\n" in out
-    assert out.endswith("error[AS410] at topology.t.s.size=0: `size` must be at least 2\n")
+    assert out.endswith("error[AS410] at topology.t.s.size=0: `size` must be at least 1\n")
