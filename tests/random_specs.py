@@ -7,8 +7,13 @@ import random
 BLOCKS = ("ring", "switch", "fully_connected")
 
 
-def random_spec(seed: int) -> str:
-    """A spec; the same for the same number. Some break a rule, and are refused."""
+def random_spec(seed: int, *, micro_batches: int = 0) -> str:
+    """A spec; the same for the same number. Some break a rule, and are refused.
+
+    Args:
+        seed: its number.
+        micro_batches: of one training step instead of its own; times the stages where these go in groups.
+    """
     draw = random.Random(seed)
     sizes = [draw.choice((2, 2, 2, 4, 4, 8)) for _ in range(draw.randint(1, 3))]
     lines = []
@@ -27,7 +32,8 @@ def random_spec(seed: int) -> str:
     stages, experts = degrees.get("pipeline", 1), degrees.get("expert", 0)
     schedule = draw.choice(("one_f_one_b", "one_f_one_b", "gpipe", "interleaved"))
     chunks = draw.choice((2, 3)) if schedule == "interleaved" else 1
-    micro_batches = draw.choice((1, 2, 3, 4, 5, 8, 13, 24)) * (stages if schedule == "interleaved" else 1)
+    drawn = draw.choice((1, 2, 3, 4, 5, 8, 13, 24))
+    count = (micro_batches or drawn) * (stages if schedule == "interleaved" else 1)
     options = {
         "tensor": draw.choice(("", ", sequence_parallel: true")),
         "pipeline": f", schedule: {schedule}" + (f", chunks: {chunks}" if chunks > 1 else ""),
@@ -43,12 +49,12 @@ def random_spec(seed: int) -> str:
     layers = draw.randint(1, 4) + stages * chunks
     mixture = f" experts {{ count: {experts * 2}, active: 2 }}" if experts else ""
     tied = draw.choice(("", ", tied: true"))
-    samples = micro_batches * degrees.get("data", 1) * max(1, experts)
+    samples = count * degrees.get("data", 1) * max(1, experts)
     training = [
         f"global_batch: {samples}, micro_batch: 1, precision: bf16",
         f"optimizer: {draw.choice(('sgd', 'adam'))}",
         f"recompute: {draw.choice(('none', 'none', 'full', 'selective'))}",
-        f"steps: {draw.choice((1, 1, 1, 2, 3))}",
+        f"steps: {draw.choice((1, 1, 1, 2, 3)) if not micro_batches else 1}",
         f"pass: {draw.choice(('training',) * 7 + ('forward',))}",
     ]
     system = [

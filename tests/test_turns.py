@@ -10,6 +10,7 @@ from astrac.api import compiling
 from astrac.api.checking import Options
 from astrac.api.evaluating import Tasks, evaluate
 from astrac.simulators.astra_sim_2 import simulator
+from astrac.simulators.astra_sim_2.simulate.by_turn import steady
 from astrac.simulators.results import Outcome
 from random_specs import random_spec
 
@@ -65,3 +66,31 @@ def test_random_specs(monkeypatch, refusals):
     made = [row for seed in range(40) for row in assert_equal(monkeypatch, "r.astra", random_spec(seed).encode())]
     assert sum(row.cycles_max is not None for row in made) >= 35
     assert len(refusals) <= 3
+
+
+def test_a_steady_state_is_counted_as_it_is_played(monkeypatch):
+    """Of 97 micro-batches a few are played and the rest counted, or all are played: the same, to the nanosecond."""
+    counted = []
+    extended = steady._extended
+
+    def watched(*args):
+        found = extended(*args)
+        counted.append(isinstance(found, list))
+        return found
+
+    monkeypatch.setattr(steady, "_extended", watched)
+    for seed in range(24):
+        text = random_spec(seed, micro_batches=97).encode()
+        short = rows("r.astra", text)
+        with monkeypatch.context() as patch:
+            patch.setattr(steady, "DEPTHS", ())
+            assert short == rows("r.astra", text)
+    assert sum(counted) >= 12
+
+
+def test_gpt3_costs_the_same_whatever_its_micro_batches():
+    """96 and 512 of them: what a play of every step gave, once."""
+    path = SPECS / "gpt3_1024.astra"
+    for count, cycles in ((96, [10971750655, 10012606541, 9533034484]), (512, [47732034527, 46668200685, 46136283764])):
+        made = rows(str(path), path.read_bytes(), settings=(f"training.global_batch={16 * count}",))
+        assert [row.cycles_max for row in made] == cycles

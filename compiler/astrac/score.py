@@ -137,6 +137,15 @@ class Score:
             return range(1)
         return range(1, last) if at < SAMPLES - 1 and last >= SAMPLES - 1 else range(last, last + 1)
 
+    @property
+    def counts(self) -> list[int]:
+        """How often each turn of the sample is played in the whole run."""
+        rounds = [1, self.iterations - 1] if self.iterations >= ITERATIONS else [1]
+        return [
+            1 if turn.part is Pass.CLOSE else len(self.like(sample)) * rounds[turn.iteration]
+            for sample, turn in enumerate(self.turns)
+        ]
+
     def course(self, micro_batches: int | None = None) -> list[Turn]:
         """All turns of the run in order; of so many micro-batches instead of its own if asked."""
         shown = self.micro_batches if micro_batches is None else micro_batches

@@ -5,6 +5,7 @@ docs/simulators/astra-sim-2.md, section 4. Equal to `by_class` to the nanosecond
 
 from __future__ import annotations
 
+from operator import mul
 from typing import TYPE_CHECKING
 
 from astrac.job import Collective, Compute, MemoryType, Receive, Send
@@ -19,7 +20,7 @@ from astrac.simulators.astra_sim_2.simulate.by_turn.body import (
     Refused,
     Role,
 )
-from astrac.simulators.astra_sim_2.simulate.by_turn.play import Run
+from astrac.simulators.astra_sim_2.simulate.by_turn.steady import played
 from astrac.simulators.astra_sim_2.simulate.collectives import startup
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
 from astrac.simulators.astra_sim_2.simulate.issue import DEVICE, FREE, SHARED
@@ -76,16 +77,13 @@ class _Turns:
         first = roles[0].score
         if first.micro_batches * first.iterations * first.tags >= TAGS:
             raise Refused("more messages than there are tags")
-        run = Run(roles, first.micro_batches, self._together)
-        run.play()
         found = []
-        for actor, state in zip(run.actors, self._states, strict=True):
-            assert actor.finish is not None
+        for role, state, done in zip(roles, self._states, played(roles, self._together), strict=True):
             boxes = self._classes.boxes(state.key)
             ranks = sum(map(self._simulation.count, boxes))
-            device = sum(actor.role.devices[sample] for sample in actor.samples)
-            shares = (*actor.shares, 0)
-            found.append(RankResult(state.program, boxes, ranks, state.rank, actor.finish, device, shares=shares))
+            device = sum(map(mul, role.devices, role.score.counts))
+            shares = (*done.shares, 0)
+            found.append(RankResult(state.program, boxes, ranks, state.rank, done.finish, device, shares=shares))
         found.sort(key=lambda ranks: ranks.rank)
         return tuple(found), FREED_PACKET if self._fault else None
 

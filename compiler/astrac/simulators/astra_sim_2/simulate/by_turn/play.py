@@ -10,7 +10,7 @@ from astrac.simulators.astra_sim_2.simulate.by_turn.body import COMMUNICATION, R
 from astrac.simulators.astra_sim_2.simulate.by_turn.segment import START, Ending, Event, Scene, segment_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from astrac.simulators.astra_sim_2.simulate.by_turn.body import Link, Place, Role
 
@@ -39,6 +39,8 @@ class Actor:
         start: tick of the current segment's start.
         segment: what happens from there.
         finish: tick at which it has finished; None before.
+        samples: the turns of the sample that these are like.
+        reach: for each turn the last one of which something can start while it is the current one.
         shares: ns of compute, exposed communication and memory, up to the start.
         version: counts what has changed what happens next.
         emitted: how many of the outputs of the current segment have happened.
@@ -52,7 +54,7 @@ class Actor:
         self._index = {turn: at for at, turn in enumerate(self.turns)}
         self._met_before, self._sent_before = self._before(role.met), self._before(role.sent)
         self._near = [() if not at else self._links(at - 1, at) for at in range(len(self.turns))]
-        self._reach = self._reaches()
+        self.reach = self._reaches()
         self.at = self.start = 0
         self.finish: int | None = None
         self.shares = [0, 0, 0]
@@ -89,7 +91,7 @@ class Actor:
         )
 
     def _reaches(self) -> list[int]:
-        """For each turn the last one of which something can start while it is the current one."""
+        """See `reach`."""
         reach = list(range(len(self.turns)))
         leads: list[dict[int, int]] = []
         for at, sample in enumerate(self.samples):
@@ -121,7 +123,7 @@ class Actor:
 
     def _scene(self, known: tuple[Event, ...]) -> Scene:
         at, state = self.at, self._state
-        last = self._reach[at]
+        last = self.reach[at]
         bodies = tuple(self.role.bodies[sample] for sample in self.samples[at : last + 1])
         if last == at + 1:
             links: tuple[tuple[Link, ...], ...] = (self._near[last],)
@@ -142,7 +144,7 @@ class Actor:
 
     def _decided(self) -> list[Event]:
         """Ends in reach that others have decided and that matter, relative to the start."""
-        at, last, found = self.at, self._reach[self.at], []
+        at, last, found = self.at, self.reach[self.at], []
         for turn in range(at, last + 1):
             body = self.role.bodies[self.samples[turn]]
             for place, (tick, since) in self._inbox.get(turn, {}).items():
@@ -186,7 +188,7 @@ class Actor:
 
     def told(self, turn: int) -> None:
         """Something was decided about a turn."""
-        if self.at <= turn <= self._reach[self.at] and self.finish is None:
+        if self.at <= turn <= self.reach[self.at] and self.finish is None:
             self._evaluate()
             self.version += 1
 
@@ -220,7 +222,7 @@ class Actor:
     def _take(self, moment: tuple[int, int], *, tie: bool) -> None:
         """Messages that have come before a moment are there."""
         self._came = {entry for entry in self._came if entry[0] >= self.at}
-        for turn in range(self.at, self._reach[self.at] + 1):
+        for turn in range(self.at, self.reach[self.at] + 1):
             for place, when in self._inbox.get(turn, {}).items():
                 if when < moment:
                     self._came.add((turn, place))
@@ -229,6 +231,29 @@ class Actor:
         for ends in self._ends.values():
             for place in [place for place, when in ends.items() if when < moment]:
                 del ends[place]
+
+    @property
+    def far(self) -> int:
+        """How many turns back something has not ended."""
+        return max((left.back for left in self._state.left), default=0)
+
+    def moment(self, now: int) -> Hashable:
+        """All that what happens next depends on, but for the turns to come, as seen from now."""
+        at = self.at
+        coming = tuple(
+            (turn - at, place, tick - now, since - now)
+            for turn, places in sorted(self._inbox.items())
+            if turn >= at
+            for place, (tick, since) in places.items()
+            if (turn, place) not in self._came
+        )
+        came = tuple(sorted((turn - at, place) for turn, place in self._came))
+        ends = tuple(
+            (turn - at, place, tick - now, since - now)
+            for turn, places in sorted(self._ends.items())
+            for place, (tick, since) in places.items()
+        )
+        return (self._state, self.start - now, self.emitted, self._waking, coming, came, ends, self.finish is None)
 
     # -- messages
 
@@ -252,6 +277,7 @@ class Run:
         micro_batches: that are played.
         together: of those who have come, those whose collective can run, each with (tick of its end, when the simulator
             registers that).
+        watch: is called with the tick at which a turn of the first role begins.
     """
 
     def __init__(
@@ -259,16 +285,18 @@ class Run:
         roles: list[Role],
         micro_batches: int,
         together: Callable[[list[Met]], list[tuple[Met, tuple[int, int]]]],
+        watch: Callable[[Run, int], None] | None = None,
     ) -> None:
         self._roles = roles
         self._together = together
+        self._watch = watch
         self._homes = [role.homes() for role in roles]
         self._come: list[Met] = []
         self.actors = [Actor(number, role, micro_batches) for number, role in enumerate(roles)]
         self._due: list[tuple[int, int, int]] = []
 
-    def play(self) -> None:
-        """To the end.
+    def play(self) -> list[Actor]:
+        """To the end; the roles.
 
         Raises:
             Refused: when turns cannot tell.
@@ -288,11 +316,15 @@ class Run:
                 else:
                     self._meet(actor, actor.at + offset, place, tick)
             else:
+                before = actor.at
                 actor.end()
+                if self._watch is not None and not number and actor.at > before:
+                    self._watch(self, tick)
             actor.version += 1
             self._push(actor)
         if any(actor.finish is None for actor in self.actors):
             raise Refused("nothing is left to happen")
+        return self.actors
 
     def _push(self, actor: Actor) -> None:
         tick = None if actor.finish is not None else actor.next()
