@@ -10,21 +10,22 @@ from astrac.api.checking import Inputs, Options
 from astrac.api.compiling import points
 from astrac.api.modelling import model_of, spec_of
 from astrac.training.compute import cost_function
-from astrac.training.lower import lower
+from astrac.training.lower import Brief, lower
 from astrac.training.lower.stage import StageBuilder
+from astrac.training.lower.unroll import whole
 from astrac.training.plan import Communicate
 from random_specs import random_spec
 
 SPECS = Path(__file__).parents[1] / "specs"
 
 
-def plans(name: str, data: bytes, **options):
+def plans(name: str, data: bytes, brief=None, **options):
     """The plan of each point; None for one that is refused."""
 
     def make(checked, options, inputs: Inputs, chain):
         spec = spec_of(checked, chain)
         model = model_of(spec, checked.document, options, inputs, chain)
-        return lower(spec, model, cost_function(spec.hardware), checked.document.near).value
+        return lower(spec, model, cost_function(spec.hardware), checked.document.near, brief=brief).value
 
     return [result.value for _, result in points(name, data, Options(**options), make)]
 
@@ -85,3 +86,16 @@ def test_a_bucket_ends_with_the_pass_of_its_virtual_stage(shard, each_stage):
         assert {step.micro_batch for step in reductions if step not in last} == (
             {0, 1, 2} if shard == "gradients" else set()
         )
+
+
+def test_stages_that_do_alike_share_their_steps_and_keep_their_names():
+    shared = 0
+    for path in (SPECS / "megatron_64.astra", *range(1000, 1030)):
+        name, data = (
+            (str(path), path.read_bytes()) if isinstance(path, Path) else ("r.astra", random_spec(path).encode())
+        )
+        for sampled, meant in zip(plans(name, data, brief=Brief.SAMPLED), plans(name, data), strict=True):
+            if sampled is not None:
+                assert whole(sampled, None).value == meant
+                shared += sum(program.twin is not None for program in sampled.programs)
+    assert shared > 20

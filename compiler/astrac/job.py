@@ -298,11 +298,14 @@ class Program:
         ops: the nodes; with a score, those of a sample.
         score: how the sample makes the whole run; None where `ops` are all there are.
         nodes: for each step of the sample, the index of its node; () without a score.
+        shift: what is to be added to the tags of its messages to and from other stages: programs that are alike share
+            their nodes.
     """
 
     ops: tuple[Op, ...]
     score: Score | None = None
     nodes: tuple[int, ...] = ()
+    shift: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,19 @@ class MemoryFootprint:
 
 
 @dataclass(frozen=True)
+class Twin:
+    """How a stage differs from one that does alike and whose steps it shares.
+
+    Attributes:
+        names: of its layers, units and buckets, by those in the steps.
+        shift: how many boundaries further along the pipeline it stands.
+    """
+
+    names: dict[str, str]
+    shift: int
+
+
+@dataclass(frozen=True)
 class StageProgram:
     """What the ranks of one pipeline stage do, or those of its stragglers: the steps of one trace.
 
@@ -127,6 +140,7 @@ class StageProgram:
         steps: in issue order; with a score, those of a sample.
         memory: at the peak of the step.
         score: how the sample makes the whole run; None where `steps` are all there are.
+        twin: how it differs from the stage that the sample was made for; None where it was made for this one.
     """
 
     name: str
@@ -135,6 +149,7 @@ class StageProgram:
     steps: tuple[Step, ...]
     memory: MemoryFootprint
     score: Score | None = None
+    twin: Twin | None = None
 
     def in_order_of_nodes(self) -> tuple[Step, ...]:
         """The steps as the Job numbers them: sends first.

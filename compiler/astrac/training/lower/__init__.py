@@ -7,6 +7,7 @@ and compares that with the hardware.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -20,9 +21,9 @@ from astrac.training.lower.partition import cut
 from astrac.training.lower.parts import part, phases
 from astrac.training.lower.stage import StageBuilder
 from astrac.training.lower.steps import StepBuilder
-from astrac.training.lower.unroll import whole
+from astrac.training.lower.unroll import renamed, whole
 from astrac.training.lower.virtual_stage import PipelinePosition, VirtualStage
-from astrac.training.plan import Communicate, MemoryFootprint, Phase, Plan, StageProgram
+from astrac.training.plan import Communicate, MemoryFootprint, Phase, Plan, StageProgram, Twin
 from astrac.training.strategies.data import KIND as DATA
 from astrac.training.strategies.data import SHARDS
 from astrac.training.strategies.part import Setting
@@ -31,7 +32,7 @@ from astrac.training.strategies.placement import Placement, axis_blocks, npus, p
 from astrac.training.strategies.precision import own_type, widths, without_peak
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     from astrac.models.model import Model
     from astrac.source import Span
@@ -120,16 +121,32 @@ def _training(
         # A bucket is as large as its units together, and a layer's measured time is its own.
         if brief is Brief.UNITS and not (isinstance(data, Data) and data.buckets) and spec.model.times is None:
             skipped = frozenset(unit for virtual in virtual_stages for unit in virtual.repeated())
-    programs = []
+    programs: list[StageProgram] = []
+    shared = {layer.shared_with for layer in marked.layers}
+    alike: dict[Hashable, tuple[StageProgram, tuple[VirtualStage, ...]]] = {}
     for stage in range(stages):
+        mine = virtual_stages[stage::stages]
         pipe = PipelinePosition(stage, stages, len(virtual_stages), schedule, micro_batches)
         for name, ranks, price in _speeds(spec, placement, stage, stages, cost):
-            builder = StageBuilder(pipe, virtual_stages[stage::stages], setting, price, tied, skipped)
-            if brief in (None, Brief.SAMPLED):
-                steps, score = builder.sampled(training.steps)
-            else:
-                steps, score = builder.steps(shown, 1), None
+            builder = StageBuilder(pipe, mine, setting, price, tied, skipped)
+            if brief not in (None, Brief.SAMPLED):
+                programs.append(StageProgram(name, stage, ranks, builder.steps(shown, 1), memory(builder)))
+                continue
+            key = None
+            if brief is Brief.SAMPLED and price is cost and spec.model.times is None:
+                key = _likeness(mine, shared)
+            if key in alike:
+                first, theirs = alike[key]
+                assert first.score is not None
+                score = replace(first.score, slots=builder.order.slots)
+                names = renamed(first.steps, theirs, mine)
+                twin = Twin(names, stage - first.stage)
+                programs.append(StageProgram(name, stage, ranks, first.steps, memory(builder), score, twin))
+                continue
+            steps, score = builder.sampled(training.steps)
             programs.append(StageProgram(name, stage, ranks, steps, memory(builder), score))
+            if key is not None:
+                alike[key] = programs[-1], mine
     parts = [part_ for virtual in virtual_stages for part_ in virtual.parts.values()]
     length = micro_batches * training.steps * sum(1 + len(phases(part_)) + len(part_.exchanges) for part_ in parts)
     plan = Plan(spec, marked, placement.axes, tuple(programs), model.batch, micro_batches, length)
@@ -137,6 +154,14 @@ def _training(
         return Result(plan, found)
     made = whole(plan, at)
     return Result(made.value, (*found, *made.diagnostics))
+
+
+def _likeness(stage: tuple[VirtualStage, ...], shared: set[str | None]) -> Hashable:
+    """Equal for stages that do alike; None for one like no other."""
+    if any(part_.layer.name in shared for virtual in stage for part_ in virtual.parts.values()):
+        return None
+    found = tuple(virtual.likeness() for virtual in stage)
+    return None if None in found else found
 
 
 def _pipeline(spec: Spec, placement: Placement) -> tuple[int, str, int]:

@@ -10,7 +10,7 @@ from astrac.models.model import Layer
 from astrac.training.strategies.part import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from astrac.training.strategies.layer_units import LayerUnit
 
@@ -57,6 +57,18 @@ class VirtualStage:
             key = (*own, *((_OF_PART(part), _OF_LAYER(part.layer)) for part in self.of(unit)))
             alike.setdefault(key, []).append(unit)
         return (unit for units in alike.values() for unit in units[1:-1])
+
+    def likeness(self) -> Hashable:
+        """Equal for virtual stages that do alike, but for names and where they stand; None for one like no other."""
+        if any(part.layer.shared_with is not None for part in self.parts.values()):
+            return None
+        first = self.units[0].first
+        units = tuple((unit.first - first, unit.last - first) for unit in self.units)
+        parts = tuple(
+            (_OF_PART(part), _OF_LAYER(part.layer), tuple(max(-1, source - first) for source in part.layer.inputs))
+            for part in self.parts.values()
+        )
+        return first > 0, units, parts, self.begin, self.end
 
     def readers(self) -> dict[int, list[int]]:
         """For each of its layers, those of its layers that read it; what nothing here reads leaves the stage."""

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 Axes = tuple[str, ...]
 
+BUCKET = ".."
+"""Between the names of the first and the last unit of a bucket."""
+
 
 @dataclass(frozen=True)
 class UnitGradient:
@@ -217,7 +220,7 @@ class Weights:
     def _reduce_bucket(self, axes: Axes, bucket: Sequence[UnitGradient], micro_batch: int | None) -> None:
         """The collectives that reduce the gradients of some units as one."""
         names = [gradient.unit.name for gradient in bucket]
-        name = names[0] if len(names) == 1 else f"{names[0]}..{names[-1]}"
+        name = names[0] if len(names) == 1 else f"{names[0]}{BUCKET}{names[-1]}"
         needs = tuple(identity for gradient in bucket for identity in gradient.made)
         for collective in self.reducer(axes).gradients(sum(gradient.elements for gradient in bucket)):
             needs = (self._communicate(collective, needs, name, Phase.REDUCTION, micro_batch),)

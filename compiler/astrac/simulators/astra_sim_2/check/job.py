@@ -68,7 +68,7 @@ def check_own(job: Job, place: Span) -> tuple[Diagnostic, ...]:
     """
     bugs = tuple(
         diagnostic("AS920", f"a trace of ours is broken: {message}")
-        for program in job.programs
+        for program in {id(program.ops): program for program in job.programs}.values()
         for _, message in broken(program)
     )
     return bugs or tuple(charged(job, lambda: place))

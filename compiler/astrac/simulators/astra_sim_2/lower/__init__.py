@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_errors
@@ -42,7 +43,7 @@ def lower(plan: Plan, near: Callable[[str], Span]) -> Result[Job]:
     machine = machine_of(plan.spec)
     groups = groups_of(plan)
     try:
-        programs = tuple(_program(program, plan, machine, groups, near) for program in plan.programs)
+        programs = tuple(_programs(plan, machine, groups, near))
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
     classes = tuple(RankClass(index, _boxes(program, plan)) for index, program in enumerate(plan.programs))
@@ -66,6 +67,17 @@ def _unknown_words(spec: Spec, at: Callable[[str], Span]) -> Iterator[Diagnostic
     for pointer, word in asked.items():
         if word and by_word(word).words.astra_sim_2 is None:
             yield diagnostic("AS702", f"ASTRA-sim 2.x has no `{word}`", at(pointer))
+
+
+def _programs(plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]) -> Iterator[Program]:
+    """All programs; those that share their steps share their nodes."""
+    made: dict[int, Program] = {}
+    for program in plan.programs:
+        first = made.get(id(program.steps))
+        if first is None:
+            made[id(program.steps)] = first = _program(program, plan, machine, groups, at)
+        shift = 0 if program.twin is None else 2 * program.twin.shift
+        yield replace(first, score=program.score, shift=shift)
 
 
 def _program(program: StageProgram, plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]) -> Program:

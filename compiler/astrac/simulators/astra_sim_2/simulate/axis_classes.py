@@ -272,8 +272,8 @@ def _relations(job: Job) -> tuple[set[Group], set[tuple[str, int]]]:
     """The groups that collectives of a Job name, and the (axis, offset) of its messages."""
     groups: dict[int, Group] = {}
     talks = set()
-    for program in job.programs:
-        for op in program.ops:
+    for ops in {id(program.ops): program.ops for program in job.programs}.values():
+        for op in ops:
             if isinstance(op, Collective):
                 groups[id(op.group)] = op.group
             elif isinstance(op, Send | Receive):

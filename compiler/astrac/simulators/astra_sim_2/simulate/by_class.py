@@ -61,7 +61,11 @@ class ClassSimulation(Simulation[RankClassState]):
         self.queued = job.machine.memory.type in {MemoryType.PER_NODE, MemoryType.POOL}
         self.parts: list[Part] = []
         self.handlers |= {Send: self._send, Receive: self._receive}
-        self._graphs = [DependencyGraph(program) for program in job.programs]
+        graphs: dict[int, DependencyGraph] = {}
+        for program in job.programs:
+            if id(program.ops) not in graphs:
+                graphs[id(program.ops)] = DependencyGraph(program)
+        self._graphs = [graphs[id(program.ops)] for program in job.programs]
         self.states = {whom.key: RankClassState(whom, self._graphs[whom.program]) for whom in classes.representatives()}
 
     @property

@@ -15,11 +15,10 @@ from astrac.simulators.astra_sim_2.simulate.by_turn.body import (
     COMMUNICATION,
     COMPUTE,
     MEMORY,
-    Message,
     Node,
     Refused,
-    Role,
 )
+from astrac.simulators.astra_sim_2.simulate.by_turn.role import Role
 from astrac.simulators.astra_sim_2.simulate.by_turn.steady import played
 from astrac.simulators.astra_sim_2.simulate.collectives import startup
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
@@ -91,14 +90,11 @@ class _Turns:
         def timed(number: int, op: Op) -> Node:
             return self._timed(state, number, op)
 
-        def sent(op: Send, base: int) -> Message:
-            peer, link = self._classes.peer(state.key, op)
-            delay = self._network.delay(link, op.bytes)
-            if op.bytes <= 0 or delay <= 0:
-                raise Refused("a message of no time")
-            return Message(-1 if peer == state.key else self._numbers[peer], op.tag - base, delay)
+        def receiver(op: Send) -> int | None:
+            peer, _ = self._classes.peer(state.key, op)
+            return None if peer == state.key else self._numbers[peer]
 
-        return Role(self._job.programs[state.program], timed, sent)
+        return Role(self._job.programs[state.program], timed, receiver)
 
     def _timed(self, state: RankClassState, number: int, op: Op) -> Node:
         if op.host:
@@ -106,7 +102,11 @@ class _Turns:
         if isinstance(op, Receive):
             return Node(FREE, COMMUNICATION, 0, 0)
         if isinstance(op, Send):
-            return Node(SHARED, COMMUNICATION, 0, 0, send=True)
+            _, link = self._classes.peer(state.key, op)
+            delay = self._network.delay(link, op.bytes) if op.bytes > 0 else 0
+            if delay <= 0:
+                raise Refused("a message of no time")
+            return Node(SHARED, COMMUNICATION, delay, delay, send=True)
         if isinstance(op, Collective):
             rendezvous = self._matcher.rendezvous(state, number, op)
             alone = rendezvous.alone

@@ -12,7 +12,9 @@ from astrac.simulators.astra_sim_2.simulate.by_turn.segment import START, Ending
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from astrac.simulators.astra_sim_2.simulate.by_turn.body import Link, Place, Role
+    from astrac.simulators.astra_sim_2.simulate.by_turn.body import Link, Place
+    from astrac.simulators.astra_sim_2.simulate.by_turn.outline import TurnOutline
+    from astrac.simulators.astra_sim_2.simulate.by_turn.role import Role
 
 FAR = 8
 """Turns that a rank may run ahead of its computation."""
@@ -52,7 +54,10 @@ class Actor:
         self.turns = role.score.course(micro_batches)
         self.samples = [role.score.sample(turn, micro_batches) for turn in self.turns]
         self._index = {turn: at for at, turn in enumerate(self.turns)}
-        self._met_before, self._sent_before = self._before(role.met), self._before(role.sent)
+        self._met_before, self._sent_before = (
+            self._before(lambda turn: turn.met[1]),
+            self._before(lambda turn: turn.sent),
+        )
         self._near = [() if not at else self._links(at - 1, at) for at in range(len(self.turns))]
         self.reach = self._reaches()
         self.at = self.start = 0
@@ -70,17 +75,18 @@ class Actor:
 
     # -- what is fixed
 
-    def _before(self, has: Callable[[int], bool]) -> list[int]:
+    def _before(self, last_place: Callable[[TurnOutline], int]) -> list[int]:
         """For each turn the last one before it that has something; -1 for none."""
+        has = [last_place(turn) >= 0 for turn in self.role.outline.turns]
         found, last = [], -1
         for at, sample in enumerate(self.samples):
             found.append(last)
-            if has(sample):
+            if has[sample]:
                 last = at
         return found
 
     def _links(self, before: int, at: int) -> tuple[Link, ...]:
-        return self.role.links(
+        return self.role.outline.links(
             self.turns[before],
             self.turns[at],
             self.samples[before],
@@ -344,7 +350,7 @@ class Run:
         self._push(receiver)
 
     def _meet(self, actor: Actor, at: int, place: int, tick: int) -> None:
-        number = actor.role.meetings[actor.samples[at]][place]
+        number = actor.role.outline.turns[actor.samples[at]].numbers[place]
         self._come.append(Met(actor.number, tick, number, at, place))
         for met, (end, since) in self._together(self._come):
             self._come.remove(met)

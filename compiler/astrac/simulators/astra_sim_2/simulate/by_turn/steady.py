@@ -17,8 +17,8 @@ from astrac.simulators.astra_sim_2.simulate.by_turn.play import Run
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from astrac.simulators.astra_sim_2.simulate.by_turn.body import Role
     from astrac.simulators.astra_sim_2.simulate.by_turn.play import Actor, Met
+    from astrac.simulators.astra_sim_2.simulate.by_turn.role import Role
 
 DEPTHS = (3, 6, 12, 24)
 """Micro-batches that are played to find a period, in units of the virtual stages of the pipeline."""
