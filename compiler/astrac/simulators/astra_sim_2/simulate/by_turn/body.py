@@ -89,14 +89,14 @@ class Body:
 
     @cached_property
     def leads(self) -> tuple[int, ...]:
-        """Places of nodes that no compute node of the turn comes before: they may run ahead of it."""
+        """Places of nodes before which no compute node of the turn comes, and no message: they may run ahead."""
         held = [False] * len(self.nodes)
         for place, node in enumerate(self.nodes):
-            if node.slot == DEVICE or held[place]:
+            if node.slot == DEVICE or node.outside or held[place]:
                 held[place] = True
                 for child in self.children[place]:
                     held[child] = True
-        return tuple(place for place, found in enumerate(held) if not found and not self.nodes[place].outside)
+        return tuple(place for place, found in enumerate(held) if not found)
 
     def shifted(self, base: int) -> list[tuple[int, ...]]:
         """The children of each node, when the nodes are numbered from `base`."""

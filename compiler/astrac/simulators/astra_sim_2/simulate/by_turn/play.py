@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from astrac.simulators.astra_sim_2.simulate.by_turn.outline import TurnOutline
     from astrac.simulators.astra_sim_2.simulate.by_turn.role import Role
 
-FAR = 8
+FAR = 64
 """Turns that a rank may run ahead of its computation."""
 
 
@@ -38,6 +38,7 @@ class Actor:
         role: what it does.
         turns: of the run.
         at: the current turn.
+        last: the last turn of which something can start meanwhile.
         start: tick of the current segment's start.
         segment: what happens from there.
         finish: tick at which it has finished; None before.
@@ -60,7 +61,7 @@ class Actor:
         )
         self._near = [() if not at else self._links(at - 1, at) for at in range(len(self.turns))]
         self.reach = self._reaches()
-        self.at = self.start = 0
+        self.at = self.start = self.last = 0
         self.finish: int | None = None
         self.shares = [0, 0, 0]
         self._state = START
@@ -105,7 +106,7 @@ class Actor:
             mine = {} if not body.leads else self._leads(at, leads)
             leads.append(mine)
             first = min(mine.values(), default=at - 1) if at else 0
-            if at - first > FAR and at > FAR:
+            if at - first > FAR:
                 raise Refused("collectives may run far ahead of computation")
             for earlier in range(max(0, first), at):
                 reach[earlier] = max(reach[earlier], at)
@@ -115,10 +116,14 @@ class Actor:
         """For the nodes of a turn that no compute of it comes before, the first turn in which they can start."""
         body = self.role.bodies[self.samples[at]]
         found = dict.fromkeys(body.leads, 0)
-        for earlier in {at - 1, self._met_before[at]} - {-1}:
+        free = set(body.leads).difference(*(body.children[place] for place in body.leads))
+        for earlier in range(at - 1, max(-1, at - 1 - FAR), -1):
             for need, place in self._links(earlier, at):
                 if place in found:
                     found[place] = max(found[place], before[earlier].get(need, earlier))
+                    free.discard(place)
+            if not free:
+                break
         for place in body.leads:
             for child in body.children[place]:
                 if child in found:
@@ -128,8 +133,9 @@ class Actor:
     # -- segments
 
     def _scene(self, known: tuple[Event, ...]) -> Scene:
-        at, state = self.at, self._state
-        last = self.reach[at]
+        at, state, last = self.at, self._state, self.last
+        if last - at > FAR:
+            raise Refused("messages may run far ahead of computation")
         bodies = tuple(self.role.bodies[sample] for sample in self.samples[at : last + 1])
         if last == at + 1:
             links: tuple[tuple[Link, ...], ...] = (self._near[last],)
@@ -144,32 +150,39 @@ class Actor:
                     for need, place in self._links(at - back, later)
                     if need in missing
                 )
-        got = tuple(sorted((turn - at, place) for turn, place in self._came if at <= turn <= last))
+        got = tuple(sorted((turn - at, place) for turn, place in self._came if turn <= last))
         woken = self._waking is not None
         return Scene(state, bodies, links, tuple(open_), got, known, woken, at == len(self.turns) - 1)
 
     def _decided(self) -> list[Event]:
         """Ends in reach that others have decided and that matter, relative to the start."""
-        at, last, found = self.at, self.reach[self.at], []
-        for turn in range(at, last + 1):
-            body = self.role.bodies[self.samples[turn]]
-            for place, (tick, since) in self._inbox.get(turn, {}).items():
-                if (turn, place) not in self._came and (turn == at or place in body.loud):
+        at, found = self.at, []
+        for turn, places in self._inbox.items():
+            for place, (tick, since) in places.items():
+                if (turn, place) not in self._came and self._matters(turn, place):
                     found.append(Event(tick - self.start, since - self.start, False, (turn - at, place)))
-            for place, (tick, since) in self._ends.get(turn, {}).items():
+        for turn, places in self._ends.items():
+            for place, (tick, since) in places.items():
                 found.append(Event(tick - self.start, since - self.start, True, (turn - at, place)))
         return sorted(found)
+
+    def _matters(self, turn: int, place: int) -> bool:
+        """Whether a message lets something start before the turn after the current one."""
+        return turn == self.at or place in self.role.bodies[self.samples[turn]].loud
 
     def _evaluate(self) -> None:
         """Works out the current segment with all that is known by now."""
         known: tuple[Event, ...] = () if self._waking is None else (self._waking,)
         decided = self._decided()
+        came = (turn for turn, place in self._came if self._matters(turn, place))
+        self.last = max((self.reach[self.at], *came))
         while True:
             segment = segment_of(self._scene(known))
             more = [event for event in decided if event not in known and event.tick <= segment.length]
             if not more:
                 break
             known = tuple(sorted((*known, *more)))
+            self.last = max(self.last, *(self.at + event.place[0] for event in more))
         self.segment = segment
         emitted = self.outputs[: self.emitted]
         self.outputs = sorted(
@@ -192,9 +205,9 @@ class Actor:
         later = (event for event in self._decided() if event.tick > self.segment.length)
         return next(later, None)
 
-    def told(self, turn: int) -> None:
-        """Something was decided about a turn."""
-        if self.at <= turn <= self.reach[self.at] and self.finish is None:
+    def _told(self) -> None:
+        """Something that matters was decided."""
+        if self.finish is None:
             self._evaluate()
             self.version += 1
 
@@ -220,20 +233,23 @@ class Actor:
             moment = (self.start + wake.tick, self.start + wake.since)
             offset, place = wake.place
             self._waking = Event(0, wake.since - wake.tick, wake.own, (offset, place))
-        self._take(moment, tie=boundary)
+        self._take(moment, boundary=boundary)
         self._state = segment.state
         self.start, self.emitted, self.outputs = moment[0], 0, []
         self._evaluate()
 
-    def _take(self, moment: tuple[int, int], *, tie: bool) -> None:
-        """Messages that have come before a moment are there."""
+    def _take(self, moment: tuple[int, int], *, boundary: bool) -> None:
+        """Messages that have come before a moment are there.
+
+        For one that lets computation alone go on it does not matter on which side of a boundary of its moment it comes;
+        one that lets something else go on would have tied in the segment before.
+        """
         self._came = {entry for entry in self._came if entry[0] >= self.at}
-        for turn in range(self.at, self.reach[self.at] + 1):
-            for place, when in self._inbox.get(turn, {}).items():
-                if when < moment:
+        self._inbox = {turn: places for turn, places in self._inbox.items() if turn >= self.at}
+        for turn, places in self._inbox.items():
+            for place, when in places.items():
+                if when <= moment if boundary else when < moment:
                     self._came.add((turn, place))
-                elif when == moment and tie and turn > self.at:
-                    raise Refused("a message comes in the tick in which a turn ends, registered in one tick")
         for ends in self._ends.values():
             for place in [place for place, when in ends.items() if when < moment]:
                 del ends[place]
@@ -266,13 +282,15 @@ class Actor:
     def receive(self, turn: Turn, name: int, tick: int, since: int) -> None:
         """A message has been sent, and will come at a tick."""
         at = self._index[turn]
-        self._inbox.setdefault(at, {})[self.role.receives[self.samples[at]][name]] = (tick, since)
-        self.told(at)
+        place = self.role.receives[self.samples[at]][name]
+        self._inbox.setdefault(at, {})[place] = (tick, since)
+        if self._matters(at, place):
+            self._told()
 
     def meet(self, turn: int, place: int, tick: int, since: int) -> None:
         """A collective with other roles will end at a tick."""
         self._ends.setdefault(turn, {})[place] = (tick, since)
-        self.told(turn)
+        self._told()
 
 
 class Run:

@@ -195,6 +195,8 @@ class _Stage:
             if not self._waits[number] and not self._ended[number] and number not in running and node.slot != FREE:
                 self._push(number)
         self._now = 0
+        self._boundary = -1 if scene.final else scene.bodies[0].last
+        self._issued: list[int] = []
         self._sends: list[tuple[int, Place]] = []
         self._meets: list[tuple[int, Place]] = []
         self._shares = [0, 0, 0]
@@ -230,6 +232,7 @@ class _Stage:
             _, number = heappop(min(heaps))
             node = self._nodes[number]
             held[node.slot] = number
+            self._issued.append(number)
             if node.meets:
                 self._meets.append((now, self._places[number]))
                 continue
@@ -254,7 +257,6 @@ class _Stage:
             Refused: when only the numbering of ranks says what comes first.
         """
         scene, spot, own = self._scene, 0, True
-        boundary = -1 if scene.final else scene.bodies[0].last
         if not scene.woken:
             self._issue()
         while self._events:
@@ -263,11 +265,8 @@ class _Stage:
             due = self._due()
             for at, event in enumerate(due):
                 _, spot, own, number = event
-                slot = self._nodes[number].slot
-                if slot != FREE:
-                    self._held[slot] = None
-                self._release(number)
-                if number == boundary:
+                self._end(number)
+                if number == self._boundary:
                     return self._ended_at_boundary(tick, spot, due[at + 1 :])
                 self._issue()
                 if self._nodes[number].send and self._nodes[number].answer:
@@ -296,11 +295,36 @@ class _Stage:
             others = [event for event in due if not event[2]]
             sinces = [event[1] for event in own]
             marks = [event[1] for event in others] + sinces[:1]
-            if len(set(sinces)) < len(sinces) or len(set(marks)) < len(marks):
-                raise Refused("ends in one tick, registered in one tick")
+            tied = len(set(sinces)) < len(sinces) or len(set(marks)) < len(marks)
             own = [(end, sinces[0], True, number) for end, _, _, number in own]
             due = sorted((*own, *others), key=lambda event: event[1])
+            if tied:
+                if len(due) > 2 or self._outcome(due) != self._outcome(due[::-1]):
+                    raise Refused("ends in one tick, registered in one tick")
+                due.sort(key=lambda event: event[3] == self._boundary)
         return due
+
+    def _outcome(self, due: list[tuple[int, int, bool, int]]) -> set[int]:
+        """What would be issued if these nodes ended in this order; everything is then as before."""
+        waits, ended, held, events = list(self._waits), list(self._ended), list(self._held), list(self._events)
+        heaps = {slot: list(heap) for slot, heap in self._heaps.items()}
+        sends, meets = len(self._sends), len(self._meets)
+        before = self._issued
+        self._issued = []
+        for _, _, _, number in due:
+            self._end(number)
+            self._issue()
+        found, self._issued = set(self._issued), before
+        self._waits, self._ended, self._held, self._events, self._heaps = waits, ended, held, events, heaps
+        del self._sends[sends:], self._meets[meets:]
+        return found
+
+    def _end(self, number: int) -> None:
+        """A node ends: its slot is free."""
+        slot = self._nodes[number].slot
+        if slot != FREE:
+            self._held[slot] = None
+        self._release(number)
 
     def _ended_at_boundary(self, tick: int, spot: int, rest: list[tuple[int, int, bool, int]]) -> Segment:
         if sum(event[2] for event in rest) > 1:

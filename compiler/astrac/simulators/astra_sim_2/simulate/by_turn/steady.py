@@ -39,12 +39,14 @@ class Mark:
     Attributes:
         tick: of the run.
         at: the turn that each role is in.
+        last: the last turn of each that the current one can reach.
         far: how many turns back something of each role has not ended.
         shares: of each role, up to the start of its segment.
     """
 
     tick: int
     at: tuple[int, ...]
+    last: tuple[int, ...]
     far: tuple[int, ...]
     shares: tuple[tuple[int, ...], ...]
 
@@ -83,6 +85,7 @@ def _extended(
         mark = Mark(
             tick,
             tuple(actor.at for actor in run.actors),
+            tuple(actor.last for actor in run.actors),
             tuple(actor.far for actor in run.actors),
             tuple(tuple(actor.shares) for actor in run.actors),
         )
@@ -123,18 +126,18 @@ def _period(actors: Sequence[Actor], earlier: Mark, later: Mark, few: int) -> in
     if len(periods) > 1:
         return 0
     period = periods.pop()
-    for actor, start, end, far in zip(actors, earlier.at, later.at, earlier.far, strict=True):
-        if not _alike(actor, start, end, far, period, few):
+    for actor, start, end, last, far in zip(actors, earlier.at, later.at, later.last, earlier.far, strict=True):
+        if not _alike(actor, start, end, last, far, period, few):
             return 0
     return period
 
 
-def _alike(actor: Actor, start: int, end: int, far: int, period: int, few: int) -> bool:
+def _alike(actor: Actor, start: int, end: int, last: int, far: int, period: int, few: int) -> bool:
     """Whether one role's turns after two moments are alike, and those up to the later one the same in a longer run."""
     score = actor.role.score
     longer = score.course(few + period)
     samples = [score.sample(turn, few + period) for turn in longer]
-    reached = actor.reach[end] + 1
+    reached = max(last, actor.reach[end]) + 1
     if longer[:reached] != actor.turns[:reached] or samples[:reached] != actor.samples[:reached]:
         return False
     first = max(0, start - far)
