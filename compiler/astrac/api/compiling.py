@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
 from itertools import chain as chained
 from itertools import islice
 from pathlib import Path
@@ -20,6 +22,7 @@ from astrac.language.home import at_home
 from astrac.simulators.protocol import Ability, Cause, Outcome
 from astrac.simulators.table import circular, may_wait, simulators, staggered
 from astrac.source import Source
+from astrac.spec import Spec, System
 from astrac.training.compute import cost_function
 from astrac.training.compute.profile import PHASES, missing_times, read_times
 from astrac.training.finding import written
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from astrac.language.document import Document
     from astrac.models.model import Model
     from astrac.simulators.protocol import Failure, SimulationResult, Simulator
-    from astrac.spec import Spec
     from astrac.training.compute import Cost
     from astrac.training.plan import Plan
 
@@ -178,11 +180,53 @@ def _lowered(
     """The model, the plan, and the job for the simulator whose time the estimate is."""
     model = model_of(spec, document, options, inputs, chain)
     cost = _cost(spec, document, model, inputs, chain)
-    lowered = lower(spec, model, cost, document.near, brief=brief)
+    lowered = None
+    if brief is Brief.SAMPLED and spec.model.times is None:
+        lowered = _sampled(_without_network(spec), _Same(model))
+    if lowered is None or lowered.value is None or lowered.diagnostics:  # what is found has a place in this document
+        lowered = lower(spec, model, cost, document.near, brief=brief)
+    else:
+        lowered = Result(replace(lowered.value, spec=spec))
     plan = chain.keep(lowered)
     if any(each.is_error and each.code not in NO_ROOM for each in lowered.diagnostics):
         raise Stop
     return model, plan, chain.take(_estimating().wing.lower(plan, document.near))
+
+
+class _Same:
+    """A model that is equal to itself alone, which is quicker to tell than by its layers."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.model is other.model
+
+    def __hash__(self) -> int:
+        return id(self.model)
+
+
+@lru_cache(maxsize=8)
+def _sampled(spec: Spec, model: _Same) -> Result[Plan]:
+    """The sampled plan of a spec; what is found about it has no place."""
+    nowhere = Source("").whole()
+    return lower(spec, model.model, cost_function(spec.hardware), lambda _: nowhere, brief=Brief.SAMPLED)
+
+
+def _without_network(spec: Spec) -> Spec:
+    """A spec as far as its plan depends on it: of the network the dimensions alone."""
+    numbers = {"bandwidth": Fraction(1), "latency": Fraction(0), "algorithm": None, "window": None, "algorithms": None}
+    dimensions = tuple(replace(dimension, **numbers) for dimension in spec.topology.dimensions)  # type: ignore[arg-type]
+    system = System(
+        algorithm="ring",
+        chunks=1,
+        active_chunks=1,
+        optimization="baseline",
+        endpoint_delay=Fraction(0),
+        scheduling="lifo",
+        backend="congestion_unaware",
+    )
+    return replace(spec, topology=replace(spec.topology, dimensions=dimensions), system=system)
 
 
 def planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain, *, detail: bool = True) -> Planned:

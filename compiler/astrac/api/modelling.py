@@ -43,7 +43,7 @@ def model_of(spec: Spec, document: Document, options: Options, inputs: Inputs, c
     """The layers of one micro-batch."""
     name = spec.model.name or "model"
     if spec.model.transformer is not None:
-        return read_transformer(spec.model.transformer, name, _micro_batch(spec))
+        return _transformer(spec.model.transformer, name, _micro_batch(spec))
     if spec.model.onnx is None:
         return Model(name, (), 1)
 
@@ -65,6 +65,10 @@ def model_of(spec: Spec, document: Document, options: Options, inputs: Inputs, c
     )
     inputs.contents[path if path.startswith("zoo:") else Path(path).name] = model.digest
     return model
+
+
+_transformer = lru_cache(maxsize=32)(read_transformer)
+"""The layers of a transformer, which points of a sweep share."""
 
 
 def _place(path: str, span: Span) -> tuple[str, tuple[int, ...]]:

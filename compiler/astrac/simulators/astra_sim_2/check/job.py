@@ -26,10 +26,10 @@ from astrac.simulators.astra_sim_2.simulate import SIMULATOR, UNIT, simulate
 from astrac.simulators.results import Cause, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from astrac.diagnostics import Diagnostic
-    from astrac.job import Job
+    from astrac.job import Job, Program
     from astrac.simulators.astra_sim_2.check.evidence import Evidence
     from astrac.simulators.results import Failure
     from astrac.source import Span
@@ -60,18 +60,22 @@ _SILENT_IN_REPLAY = (collectives, messages, sequences)
 
 
 def check_own(job: Job, place: Span) -> tuple[Diagnostic, ...]:
-    """Findings about a Job that `lower` made: AS920, AS804; what deadlocks is found when it is simulated.
+    """Findings about a Job that `lower` made: AS804; what deadlocks is found when it is simulated.
 
     Args:
         job: with everything that the simulator will see.
         place: of what decides how many bytes a chunk has.
     """
-    bugs = tuple(
+    return tuple(charged(job, lambda: place))
+
+
+def check_programs(programs: Iterable[Program]) -> tuple[Diagnostic, ...]:
+    """AS920 for programs that `lower` made and whose nodes wait for what never comes."""
+    return tuple(
         diagnostic("AS920", f"a trace of ours is broken: {message}")
-        for program in {id(program.ops): program for program in job.programs}.values()
+        for program in {id(program.ops): program for program in programs}.values()
         for _, message in broken(program)
     )
-    return bugs or tuple(charged(job, lambda: place))
 
 
 def check_job(evidence: Evidence) -> tuple[Diagnostic, ...]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from astrac.diagnostics import Diagnosed, Diagnostic, Result, diagnostic, has_errors
 from astrac.job import IMPLEMENTED, Box, Collective, Compute, Job, Load, Op, Program, RankClass, Receive, Send, Store
 from astrac.simulators.algorithms import by_word
-from astrac.simulators.astra_sim_2.check.job import check_own
+from astrac.simulators.astra_sim_2.check.job import check_own, check_programs
 from astrac.simulators.astra_sim_2.lower.collectives import groups_of, limits, sized
 from astrac.simulators.astra_sim_2.lower.machine import machine_of, steer
 from astrac.simulators.blocks import BLOCKS
 from astrac.training.plan import Communicate, Computation, Plan, Remote, Step, Transfer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     from astrac.job import AxisGroup, Machine
     from astrac.source import Span
@@ -43,13 +44,13 @@ def lower(plan: Plan, near: Callable[[str], Span]) -> Result[Job]:
     machine = machine_of(plan.spec)
     groups = groups_of(plan)
     try:
-        programs = tuple(_programs(plan, machine, groups, near))
+        programs, flaws = _programs(plan, machine, groups, near)
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
     classes = tuple(RankClass(index, _boxes(program, plan)) for index, program in enumerate(plan.programs))
     job = Job(plan.spec.model.name or "model", machine, plan.axes, programs, classes, plan.spec.system.backend)
     found = tuple(limits(plan.spec, job, near))
-    return Result(job, found if has_errors(found) else (*found, *check_own(job, sized(near))))
+    return Result(job, found if has_errors(found) else (*found, *(flaws or check_own(job, sized(near)))))
 
 
 def _unknown_words(spec: Spec, at: Callable[[str], Span]) -> Iterator[Diagnostic]:
@@ -69,7 +70,26 @@ def _unknown_words(spec: Spec, at: Callable[[str], Span]) -> Iterator[Diagnostic
             yield diagnostic("AS702", f"ASTRA-sim 2.x has no `{word}`", at(pointer))
 
 
-def _programs(plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]) -> Iterator[Program]:
+Made = tuple[tuple[Program, ...], tuple[Diagnostic, ...]]
+"""The programs of a plan, and what is wrong with them."""
+_KEPT = 8
+_MADE: OrderedDict[int, tuple[tuple[StageProgram, ...], Hashable, Made]] = OrderedDict()
+
+
+def _programs(plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]) -> Made:
+    """All programs; plans that share theirs, as those do that differ in the network alone, share the nodes."""
+    key = (machine.peak_performance, machine.local_mem_bandwidth, frozenset(groups.items()))
+    of, known, made = _MADE.get(id(plan.programs), ((), None, ((), ())))
+    if of is not plan.programs or known != key:
+        programs = tuple(_each_program(plan, machine, groups, at))
+        made = programs, check_programs(programs)
+        _MADE[id(plan.programs)] = plan.programs, key, made
+        while len(_MADE) > _KEPT:
+            _MADE.popitem(last=False)
+    return made
+
+
+def _each_program(plan: Plan, machine: Machine, groups: Groups, at: Callable[[str], Span]) -> Iterator[Program]:
     """All programs; those that share their steps share their nodes."""
     made: dict[int, Program] = {}
     for program in plan.programs:

@@ -42,7 +42,8 @@ def groups_of(plan: Plan) -> dict[tuple[tuple[str, ...], tuple[int, ...]], AxisG
     """
     axes = {axis.name: axis for axis in plan.axes}
     order = list(axes)
-    actions = (step.action for program in plan.programs for step in program.steps)
+    steps = {id(program.steps): program.steps for program in plan.programs}
+    actions = (step.action for each in steps.values() for step in each)
     told = {(action.axes, action.only) for action in actions if isinstance(action, Communicate)}
     edges = bounds(plan.spec.topology)
     whole = {key: _whole_dimensions([axes[name] for name in key[0]], key[1], edges) for key in told}
@@ -79,11 +80,14 @@ class _Case(NamedTuple):
 def limits(spec: Spec, job: Job, at: At) -> Iterator[Diagnostic]:
     """AS717 and AS718 for collectives that ASTRA-sim cannot run, or runs as others; AS807 and AS808 about groups."""
     cases: dict[_Case, tuple[str, int]] = {}  # the distinct collectives: the name of one, and a rank that takes part
+    seen: set[int] = set()
     for ranks in job.classes:
+        ops = job.programs[ranks.program].ops
         rank = next(job.ranks(ranks))
-        for op in job.programs[ranks.program].ops:
+        for op in () if id(ops) in seen else ops:
             if isinstance(op, Collective) and isinstance(op.group, AxisGroup):
                 cases.setdefault(_Case(op.kind, op.bytes, op.group), (op.name, rank))
+        seen.add(id(ops))
     unable = (*_partial(spec, job, cases, at), *_unable(spec, cases, at))
     yield from unable or _broken(spec, job, cases, at)
     yield from _crowded(job, at)

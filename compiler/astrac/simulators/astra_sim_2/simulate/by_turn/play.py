@@ -175,7 +175,8 @@ class Actor:
         known: tuple[Event, ...] = () if self._waking is None else (self._waking,)
         decided = self._decided()
         came = (turn for turn, place in self._came if self._matters(turn, place))
-        self.last = max((self.reach[self.at], *came))
+        ahead = self.at + max((self._state.ahead, *(event.place[0] for event in known)))
+        self.last = max((self.reach[self.at], ahead, *came))
         while True:
             segment = segment_of(self._scene(known))
             more = [event for event in decided if event not in known and event.tick <= segment.length]

@@ -52,6 +52,7 @@ class State:
         done: nodes of the current turn and later ones that have ended, but for receives.
         held: collectives that wait for other roles.
         events: what is running.
+        ahead: how many turns ahead of the current one anything of this is.
     """
 
     left: tuple[Left, ...] = ()
@@ -59,6 +60,7 @@ class State:
     done: tuple[Place, ...] = ()
     held: tuple[Place, ...] = ()
     events: tuple[Event, ...] = ()
+    ahead: int = 0
 
 
 _STATES: dict[tuple[object, ...], State] = {}
@@ -75,7 +77,10 @@ def state_of(
     """The state with these values."""
     key = (left, crossing, done, held, events)
     found = _STATES.get(key)
-    return found if found is not None else _STATES.setdefault(key, State(*key))
+    if found is None:
+        ahead = max((place[0] for place in (*done, *held, *(event.place for event in events))), default=0)
+        found = _STATES.setdefault(key, State(*key, max(0, ahead)))
+    return found
 
 
 START = state_of((), (), (), (), ())
