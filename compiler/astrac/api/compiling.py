@@ -226,7 +226,9 @@ def _without_network(spec: Spec) -> Spec:
         scheduling="lifo",
         backend="congestion_unaware",
     )
-    return replace(spec, topology=replace(spec.topology, dimensions=dimensions), system=system)
+    # What an ONNX model's axes are bound to, the layers say.
+    model = replace(spec.model, bind=None)
+    return replace(spec, topology=replace(spec.topology, dimensions=dimensions), system=system, model=model)
 
 
 def planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain, *, detail: bool = True) -> Planned:
