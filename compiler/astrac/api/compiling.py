@@ -27,6 +27,7 @@ from astrac.training.compute import cost_function
 from astrac.training.compute.profile import PHASES, missing_times, read_times
 from astrac.training.finding import written
 from astrac.training.lower import Brief, lower
+from astrac.training.lower.memory import fits
 from astrac.training.lower.unroll import whole
 
 if TYPE_CHECKING:
@@ -182,11 +183,13 @@ def _lowered(
     cost = _cost(spec, document, model, inputs, chain)
     lowered = None
     if brief is Brief.SAMPLED and spec.model.times is None:
-        lowered = _sampled(_without_network(spec), _Same(model))
-    if lowered is None or lowered.value is None or lowered.diagnostics:  # what is found has a place in this document
+        kept = _sampled(_without_network(spec), _Same(model))
+        room = () if kept.value is None else tuple(fits(kept.value, document.near))
+        # Anything but that it does not fit is found anew, in its place.
+        if kept.value is not None and len(room) == len(kept.diagnostics):
+            lowered = Result(replace(kept.value, spec=spec), room)
+    if lowered is None:
         lowered = lower(spec, model, cost, document.near, brief=brief)
-    else:
-        lowered = Result(replace(lowered.value, spec=spec))
     plan = chain.keep(lowered)
     if any(each.is_error and each.code not in NO_ROOM for each in lowered.diagnostics):
         raise Stop

@@ -18,7 +18,7 @@ from astrac.training.compute import slow
 from astrac.training.lower.memory import fits, memory
 from astrac.training.lower.overrides import override, uneven, unmatched
 from astrac.training.lower.partition import cut
-from astrac.training.lower.parts import part, phases
+from astrac.training.lower.parts import parts, phases
 from astrac.training.lower.stage import StageBuilder
 from astrac.training.lower.steps import StepBuilder
 from astrac.training.lower.unroll import renamed, whole
@@ -106,9 +106,7 @@ def _training(
     if has_errors(found):
         return Result(None, found)
     stages, schedule, per_rank = _pipeline(spec, placement)
-    virtual_stages = cut(
-        marked, [part(layer, setting) for layer in marked.layers], stages * per_rank, setting, cost, at
-    )
+    virtual_stages = cut(marked, parts(marked.layers, setting), stages * per_rank, setting, cost, at)
     samples = training.global_batch // (placement.degrees["data"] * placement.degrees["expert"])
     micro_batches = samples // model.batch
     tied = _tied(virtual_stages, stages, at)
@@ -147,8 +145,8 @@ def _training(
             programs.append(StageProgram(name, stage, ranks, steps, memory(builder), score))
             if key is not None:
                 alike[key] = programs[-1], mine
-    parts = [part_ for virtual in virtual_stages for part_ in virtual.parts.values()]
-    length = micro_batches * training.steps * sum(1 + len(phases(part_)) + len(part_.exchanges) for part_ in parts)
+    all_ = (part_ for virtual in virtual_stages for part_ in virtual.parts.values())
+    length = micro_batches * training.steps * sum(1 + len(phases(part_)) + len(part_.exchanges) for part_ in all_)
     plan = Plan(spec, marked, placement.axes, tuple(programs), model.batch, micro_batches, length)
     if brief is Brief.SAMPLED:
         return Result(plan, found)

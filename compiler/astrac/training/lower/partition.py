@@ -39,7 +39,12 @@ def cut(
     elif pieces == 1:
         starts = (0,)
     else:
-        starts = pipeline.balance([_time(unit, parts, setting, cost) for unit in units], pieces)
+        known: dict[object, int] = {}
+        for part in parts:
+            if part.key not in known:
+                known[part.key] = sum(cost(work(part, phase, setting)) for phase in (Phase.FORWARD, *phases(part)))
+        times = tuple(sum(known[parts[index].key] for index in unit.indices) for unit in units)
+        starts = pipeline.balance(times, pieces)
     ends = (*starts[1:], len(units))
     bounds = [units[start].first for start in starts[1:]]
     crossing = _crossing(model, parts) if bounds else []
@@ -54,15 +59,6 @@ def cut(
             edges[number + 1],
         )
         for number, (first, end) in enumerate(zip(starts, ends, strict=True))
-    )
-
-
-def _time(unit: LayerUnit, parts: Sequence[Part], setting: Setting, cost: Cost) -> int:
-    """Nanoseconds of a unit's forward and backward pass."""
-    return sum(
-        cost(work(parts[index], phase, setting))
-        for index in unit.indices
-        for phase in (Phase.FORWARD, *phases(parts[index]))
     )
 
 

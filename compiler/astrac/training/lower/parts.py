@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from astrac.models.model import Layer, Role, traffic
 from astrac.training.compute.cost import Work, products
@@ -11,10 +13,33 @@ from astrac.training.strategies import context, expert, tensor
 from astrac.training.strategies.part import ExchangePoint, Part, Setting
 from astrac.training.strategies.placement import REPLICA, SHARD, TOKENS
 
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
 CUTS = (tensor.cut, context.cut, expert.cut)
 """In this order: the context axis divides what the tensor axis exchanges, the expert axis goes around both."""
 
 _EXPERTS = {Role.EXPERT_COLUMN, Role.EXPERT_ROW}
+
+
+_NAMES = {"name", "inputs", "block", "weight", "bias", "others"}
+of_layer = attrgetter(*(field.name for field in fields(Layer) if field.name not in _NAMES))
+"""What a layer is, but for its names and places."""
+
+
+def parts(layers: Sequence[Layer], setting: Setting) -> list[Part]:
+    """What one rank does of each layer; layers that are alike are cut once."""
+    found: list[Part] = []
+    alike: dict[Hashable, Part] = {}
+    for layer in layers:
+        tensors = tuple(tensor and tensor.shape for tensor in (layer.weight, layer.bias, *layer.others))
+        key = (of_layer(layer), tensors, layer.block is None, *setting.overrides(layer))
+        if key not in alike:
+            # A layer's measured time is its own.
+            sign = len(alike) if setting.spec.model.times is None else -1
+            alike[key] = replace(part(layer, setting), sign=sign)
+        found.append(replace(alike[key], layer=layer))
+    return found
 
 
 def part(layer: Layer, setting: Setting) -> Part:

@@ -56,8 +56,8 @@ class StageBuilder:
         self.order = pipeline.StageOrder(pipe.schedule, pipe.stage, pipe.stages, len(virtual_stages), learns)
         self._readers = {virtual.number: virtual.readers() for virtual in virtual_stages}
         self._phases = {part.layer.name: phases(part) for virtual in virtual_stages for part in virtual.parts.values()}
-        self._computations: dict[tuple[str, Phase], Computation | None] = {}
-        self._exchanges: dict[tuple[str, ExchangePoint], tuple[Communicate, ...]] = {}
+        self._computations: dict[tuple[object, Phase], Computation | None] = {}
+        self._exchanges: dict[tuple[object, ExchangePoint], tuple[Communicate, ...]] = {}
         self._rings = 0
 
     def steps(self, micro_batches: int, iterations: int) -> tuple[Step, ...]:
@@ -197,7 +197,7 @@ class StageBuilder:
         return (self._steps.add(computation, needs, part.layer.name, phase, micro_batch),)
 
     def _computation(self, part: Part, phase: Phase) -> Computation | None:
-        key = (part.layer.name, phase)
+        key = (part.key, phase)
         if key not in self._computations:
             todo = work(part, phase, self.setting)
             found = Computation(todo.flops, todo.bytes, self._cost(todo))
@@ -235,7 +235,7 @@ class StageBuilder:
 
     def _exchange(self, part: Part, point: ExchangePoint, phase: Phase, needs: Ids, micro_batch: int) -> Ids:
         """The part's collectives at a point, one after the other; the ids to wait for afterwards."""
-        key = (part.layer.name, point)
+        key = (part.key, point)
         if key not in self._exchanges:
             exchanges = (exchange for exchange in part.at(point) if exchange.bytes)
             self._exchanges[key] = tuple(Communicate(each.kind, each.bytes, (each.axis,)) for each in exchanges)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from astrac.models.model import Layer
+from astrac.training.lower.parts import of_layer
 from astrac.training.strategies.part import Part
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class VirtualStage:
         alike: dict[object, list[LayerUnit]] = {}
         for unit in self.units:
             own = [part.layer.name for part in self.of(unit) if part.layer.name in owners]
-            key = (*own, *((_OF_PART(part), _OF_LAYER(part.layer)) for part in self.of(unit)))
+            key = (*own, *((_OF_PART(part), of_layer(part.layer)) for part in self.of(unit)))
             alike.setdefault(key, []).append(unit)
         return (unit for units in alike.values() for unit in units[1:-1])
 
@@ -65,7 +65,7 @@ class VirtualStage:
         first = self.units[0].first
         units = tuple((unit.first - first, unit.last - first) for unit in self.units)
         parts = tuple(
-            (_OF_PART(part), _OF_LAYER(part.layer), tuple(max(-1, source - first) for source in part.layer.inputs))
+            (_OF_PART(part), of_layer(part.layer), tuple(max(-1, source - first) for source in part.layer.inputs))
             for part in self.parts.values()
         )
         return first > 0, units, parts, self.begin, self.end
@@ -80,9 +80,7 @@ class VirtualStage:
         return found
 
 
-_OF_PART = attrgetter(*(field.name for field in fields(Part) if field.name != "layer"))
-_NAMES = {"name", "inputs", "block", "weight", "bias", "others"}
-_OF_LAYER = attrgetter(*(field.name for field in fields(Layer) if field.name not in _NAMES))
+_OF_PART = attrgetter(*(field.name for field in fields(Part) if field.name not in {"layer", "sign"}))
 
 
 @dataclass(frozen=True)

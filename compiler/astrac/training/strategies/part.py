@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -77,6 +77,7 @@ class Part:
         reduced_on: axes along which ranks see other samples or tokens, so gradients are reduced over them.
         precision: word of the data type that it computes in.
         recompute: word of what backward computes again.
+        sign: parts with one sign differ in their layers' names and places alone; -1 for a part like no other.
     """
 
     layer: Layer
@@ -97,6 +98,12 @@ class Part:
     rotation: Rotation | None = None
     terms: int = 0
     reduced_on: tuple[str, ...] = ()
+    sign: int = field(default=-1, compare=False)
+
+    @property
+    def key(self) -> object:
+        """Equal for parts that do alike."""
+        return self.layer.name if self.sign < 0 else self.sign
 
     def inside(self, *exchanges: Exchange) -> Part:
         """With exchanges nearest to the compute: last of those before, first of those after."""

@@ -6,11 +6,12 @@ Orders: GPipe (Huang et al. 2019), 1F1B (Narayanan et al. 2019) and interleaved 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 KIND = "pipeline"
 
@@ -96,7 +97,8 @@ def fewest(micro_batches: int, *, apart: bool) -> int:
 _CANDIDATES = 400
 
 
-def balance(times: Sequence[int], pieces: int) -> tuple[int, ...]:
+@lru_cache(maxsize=128)
+def balance(times: tuple[int, ...], pieces: int) -> tuple[int, ...]:
     """Cuts a chain of work into contiguous, non-empty pieces the longest as short, then all as even as can be.
 
     Args:

@@ -108,7 +108,8 @@ def broken(program: Program) -> Iterator[tuple[str, str]]:
         need = next(need for need in needs[missing[0].id] if need not in needs)
         others = f", and {len(missing) - 1} other nodes wait like this" if len(missing) > 1 else ""
         yield "AS770", f"{node(missing[0])} waits for node {need}, which the trace does not have{others}"
-    if any(need >= identity for identity, waits in needs.items() for need in waits):
+    order = {program.ops[at].id: step for step, at in enumerate(program.nodes)} or {need: need for need in needs}
+    if any(order[need] >= order[identity] for identity, waits in needs.items() for need in waits if need in order):
         stuck = cycle(program.ops)
         if stuck:
             names = ", ".join(map(node, stuck[:4])) + (", ..." if len(stuck) > 4 else "")

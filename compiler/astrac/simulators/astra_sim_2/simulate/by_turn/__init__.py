@@ -19,6 +19,7 @@ from astrac.simulators.astra_sim_2.simulate.by_turn.body import (
     Refused,
 )
 from astrac.simulators.astra_sim_2.simulate.by_turn.role import Role
+from astrac.simulators.astra_sim_2.simulate.by_turn.segment import forget_many
 from astrac.simulators.astra_sim_2.simulate.by_turn.steady import played
 from astrac.simulators.astra_sim_2.simulate.collectives import startup
 from astrac.simulators.astra_sim_2.simulate.costs import SIMULATOR
@@ -40,6 +41,7 @@ def simulate_turns(job: Job) -> tuple[tuple[RankResult, ...], str | None]:
     Raises:
         Refused: with the reason, when turns cannot tell.
     """
+    forget_many()
     try:
         return _Turns(job).play()
     except Unstructured:

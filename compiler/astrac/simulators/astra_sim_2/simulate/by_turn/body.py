@@ -108,6 +108,16 @@ class Body:
 _BODIES: dict[tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]], Body] = {}
 
 
+def bodies() -> int:
+    """How many bodies are kept."""
+    return len(_BODIES)
+
+
+def forget() -> None:
+    """Keeps no body any more."""
+    _BODIES.clear()
+
+
 def body_of(nodes: tuple[Node, ...], needs: tuple[tuple[int, ...], ...]) -> Body:
     """The body of these nodes."""
     found = _BODIES.get((nodes, needs))

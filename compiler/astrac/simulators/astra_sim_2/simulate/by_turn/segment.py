@@ -11,7 +11,7 @@ from enum import Enum, auto
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from astrac.simulators.astra_sim_2.simulate.by_turn.body import Body, Link, Place, Refused
+from astrac.simulators.astra_sim_2.simulate.by_turn.body import Body, Link, Place, Refused, bodies, forget
 from astrac.simulators.astra_sim_2.simulate.issue import DEVICE, FREE, SHARED
 
 PLACES = 1 << 24
@@ -81,6 +81,18 @@ def state_of(
         ahead = max((place[0] for place in (*done, *held, *(event.place for event in events))), default=0)
         found = _STATES.setdefault(key, State(*key, max(0, ahead)))
     return found
+
+
+KEPT = 2_000
+"""Bodies and segments that are kept, each: some 50 MB of large ones."""
+
+
+def forget_many() -> None:
+    """Before a run: when too much is kept, nothing is."""
+    if bodies() > KEPT or len(_SEGMENTS) > KEPT:
+        _SEGMENTS.clear()
+        _STATES.clear()
+        forget()
 
 
 START = state_of((), (), (), (), ())
