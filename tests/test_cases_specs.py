@@ -194,17 +194,24 @@ TEN = "fsdp_16 megatron_64 mixtral_64 moe_pool profiled_times ring_attention str
 TEN += "tensor_half_node"
 
 
-def test_ten_specs_in_the_hook_cost_a_second_and_a_half():
-    specs = [f"{Path(__file__).parents[1]}/specs/{name}.astra" for name in TEN.split()]
+def processor_time(*command):
+    """Of a command, in seconds, and what it prints; the least of three, for other work on the machine makes it more."""
     seconds = []
-    for _ in range(3):  # the least, since other work on the machine makes it more
+    for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [sys.executable, "-m", "astrac", "check", *specs]
         run = subprocess.run(command, capture_output=True, check=True, env={"PYTHONPATH": str(COMPILER)})
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        assert run.stdout == b"10 files: clean\n"
-    assert min(seconds) < 1.5
+    return min(seconds), run.stdout
+
+
+def test_ten_specs_in_the_hook_cost_few_imports_of_onnx():
+    """A second and a half where `import onnx` takes a quarter of a second; a ratio, for machines differ."""
+    specs = [f"{Path(__file__).parents[1]}/specs/{name}.astra" for name in TEN.split()]
+    seconds, printed = processor_time(sys.executable, "-m", "astrac", "check", *specs)
+    assert printed == b"10 files: clean\n"
+    measure, _ = processor_time(sys.executable, "-c", "import onnx")
+    assert seconds < 6 * measure
 
 
 def test_shallow_says_what_it_did_not_look_at():
