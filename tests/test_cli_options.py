@@ -48,6 +48,20 @@ GIVEN = {  # command: its arguments, and what they give
          "columns": "x,memory", "format": "csv", "output": "f", "jobs": 2, "scheduler": "tcp://h:1", "results": "r",
          "fresh": True, **VARIANT},
     ),
+    "search": (
+        ["a"],
+        {"spec": "a", "split": "", "over": [], "where": [], "objective": "step_time", "best_only": False, "top": None,
+         "columns": None, "format": None, "output": None, "jobs": None, "scheduler": None, "results": None, "fresh": False,
+         **VARIANT},
+    ),
+    "search all": (
+        ["a", "--split", "tensor,data", "--over", "x=[1]", "--where", "x > 1", "--objective", "memory", "--best-only", "--top",
+         "3", "--columns", "x,memory", "--format", "csv", "-o", "f", "-j", "2", "--scheduler", "tcp://h:1", "--results", "r",
+         "--fresh"],
+        {"spec": "a", "split": "tensor,data", "over": ["x=[1]"], "where": ["x > 1"], "objective": "memory",
+         "best_only": True, "top": 3, "columns": "x,memory", "format": "csv", "output": "f", "jobs": 2,
+         "scheduler": "tcp://h:1", "results": "r", "fresh": True, **VARIANT},
+    ),
     "fmt": (["a", "b"], {"files": ["a", "b"], "check": False, "diff": False}),
     "fmt all": (["a", "--check", "--diff"], {"files": ["a"], "check": True, "diff": True}),
     "layers": (
@@ -83,11 +97,13 @@ CHOICES = {
     ("check", "format"): ["text", "json", "sarif", "github", "gitlab"],
     ("estimate", "format"): ["text", "json", "csv"],
     ("sweep", "format"): ["table", "csv", "jsonl", "parquet"],
+    ("search", "format"): ["table", "csv", "jsonl", "parquet"],
+    ("search", "objective"): ["step_time", "memory"],
     ("layers", "format"): ["text", "csv", "json"],
     ("decode", "format"): ["jsonl", "text"],
     ("build", "target"): ["astra-sim-1", "astra-sim-2"],
 }
-NEEDED = ("check", "build", "sweep", "fmt", "layers", "fix", "decode", "encode", "diff", "import")
+NEEDED = ("check", "build", "sweep", "search", "fmt", "layers", "fix", "decode", "encode", "diff", "import")
 
 
 def parser(name):

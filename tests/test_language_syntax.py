@@ -118,10 +118,10 @@ def test_line_breaks_do_not_count_in_round_brackets_only():
 
 
 def test_spans_cover_the_value_and_no_comment_behind_it():
-    text = "topology pod {\n  ring a {\n    size: 1  # one\n    # two\n    bandwidth: 5 GB/s, latency: 5 ns\n  }\n}\n"
+    text = "topology pod {\n  ring a {\n    size: 0  # none\n    # two\n    bandwidth: 5 GB/s, latency: 5 ns\n  }\n}\n"
     (error,) = findings(text)
     span = error.labels[0].span
-    assert (span.text, tuple(span.first), tuple(span.last)) == ("1", (3, 11), (3, 12))
+    assert (span.text, tuple(span.first), tuple(span.last)) == ("0", (3, 11), (3, 12))
 
 
 def test_all_errors_of_a_file_and_no_more():

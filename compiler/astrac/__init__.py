@@ -31,18 +31,22 @@ if TYPE_CHECKING:
         load,
         loads,
         results,
+        search,
         sweep,
     )
     from astrac.api.results import ResultsError
     from astrac.api.rows import Finding, Row, Setting
+    from astrac.api.searching import Counts, Found
     from astrac.api.tables import Table
     from astrac.estimates import Estimate
 
 __all__ = [
     "Built",
+    "Counts",
     "Estimate",
     "Estimation",
     "Finding",
+    "Found",
     "Report",
     "ResultsError",
     "Row",
@@ -56,12 +60,15 @@ __all__ = [
     "load",
     "loads",
     "results",
+    "search",
     "sweep",
 ]
 
 _HOMES = {
+    "Counts": "astrac.api.searching",
     "Estimate": "astrac.estimates",
     "Finding": "astrac.api.rows",
+    "Found": "astrac.api.searching",
     "ResultsError": "astrac.api.results",
     "Row": "astrac.api.rows",
     "Setting": "astrac.api.rows",

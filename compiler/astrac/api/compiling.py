@@ -259,6 +259,15 @@ def planned(checked: Checked, options: Options, inputs: Inputs, chain: Chain, *,
     return Planned(document, spec, model, plan, job, numbers)
 
 
+def outlined(checked: Checked, options: Options, inputs: Inputs, chain: Chain) -> Plan:
+    """The plan of one variant without its steps: what ranks keep, and how long they compute at least."""
+    document, spec = checked.document, spec_of(checked, chain)
+    chain.found = [finding for finding in chain.found if finding.code != WAITS]
+    model = model_of(spec, document, options, inputs, chain)
+    cost = _cost(spec, document, model, inputs, chain)
+    return chain.keep(lower(spec, model, cost, document.near, brief=Brief.STEPS))
+
+
 def _estimating() -> Simulator:
     """The simulator whose time a spec's estimate is."""
     return simulators(Ability.BUILD, Ability.SIMULATE)[0]

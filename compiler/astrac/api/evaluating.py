@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from astrac import resources
 from astrac.api.checking import Chain, Inputs, Options, Stop, chosen, judged, prepared, told
-from astrac.api.compiling import NO_ROOM, attempt, compile_point, planned
+from astrac.api.compiling import NO_ROOM, attempt, compile_point, outlined, planned
 from astrac.api.modelling import model_file
 from astrac.api.rows import Finding, Row, Setting, flat
 from astrac.diagnostics import Diagnosed, Result
@@ -19,7 +19,7 @@ from astrac.language import syntax
 from astrac.units import Quantity, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from astrac.api.compiling import Compiled, Planned
     from astrac.diagnostics import Diagnostic
@@ -120,6 +120,41 @@ def attempted(task: Task, *, detail: bool) -> Result[Planned]:
     """The plan and the estimate of a point, and all that was found."""
     checked = judged(task.document, task.found)
     return attempt(checked, (), task.options, Inputs({}), partial(planned, detail=detail))
+
+
+class Bound(NamedTuple):
+    """What is known of a point without its steps.
+
+    Attributes:
+        code: of the first error; None without one.
+        reason: of that.
+        memory: bytes of the rank that needs most; None where errors stand in the way.
+        least: ns that one training step takes at least.
+        room: whether the first error is that it does not fit into memory.
+    """
+
+    code: str | None = None
+    reason: str | None = None
+    memory: int | None = None
+    least: float = 0.0
+    room: bool = False
+
+
+def bounded(tasks: Iterable[Task]) -> list[Bound]:
+    """What is known of points without their steps; never raises for what is wrong with a point."""
+    return [_bounded(task) for task in tasks]
+
+
+def _bounded(task: Task) -> Bound:
+    checked = judged(task.document, task.found)
+    made, found = attempt(checked, (), task.options, Inputs({}), outlined)
+    error = next((each for each in found if each.is_error), None)
+    code, reason = (None, None) if error is None else (error.code, error.message)
+    if made is None:
+        return Bound(code, reason)
+    steps = 1 if made.spec.training is None else made.spec.training.steps
+    memory = max(program.memory.total for program in made.programs)
+    return Bound(code, reason, memory, max(program.busy for program in made.programs) / steps, code in NO_ROOM)
 
 
 def compiled(task: Task, inputs: Inputs) -> Result[Compiled]:

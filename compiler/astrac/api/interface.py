@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from astrac.api.checking import Inputs
     from astrac.api.compiling import Planned
-    from astrac.api.evaluating import Task
+    from astrac.api.evaluating import Task, Tasks
+    from astrac.api.searching import Found
     from astrac.diagnostics import Diagnostic, Result
 
 TEXT = "<text>"
@@ -272,6 +273,70 @@ def sweep(
             if told is not None:
                 told(done.row)
     return Table(tuple(rows), tuple(map(flat, dict.fromkeys(work.in_common))))
+
+
+def search(
+    spec: SpecLike,
+    split: Iterable[str] = (),
+    over: Mapping[str | tuple[str, ...], Values] | None = None,
+    settings: Mapping[str, Value] | None = None,
+    *,
+    objective: str = "step_time",
+    where: str | Iterable[str] = (),
+    profile: str | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    scheduler: str | None = None,
+    results: str | os.PathLike[str] | None = None,
+    fresh: bool = False,
+    whole_front: bool = True,
+) -> Found:
+    """The best way to share a machine out, among all splits of its NPUs and all points of the spec's sweep.
+
+    Args:
+        spec: a path, a text, or what `load` gave.
+        split: axes among which the NPUs are shared in every way; all of the spec when there are none.
+        over: what is tried besides, as in `sweep`.
+        settings: laid over the spec; a key of its sweep that is set is not swept.
+        objective: `step_time` or `memory`, whichever shall be least.
+        where: conditions; only points for which all hold are wanted.
+        profile: of the spec, laid over it before.
+        jobs: processes; 1 for this one alone, None for this one until that takes longer than a second.
+        executor: evaluates the points instead; its workers need astrac and the files that the spec names.
+        scheduler: address of a Dask scheduler, whose workers do that.
+        results: a file in which rows are kept as they come, and found again; None for none.
+        fresh: whether all points are computed, whatever is kept.
+        whole_front: whether points that are no faster but need less memory are estimated as well.
+
+    Raises:
+        ResultsError: `results` is a file of another kind.
+        ValueError: the spec has no such axis, or there is no such objective.
+    """
+    from astrac.api.evaluating import Tasks  # noqa: PLC0415 - start-up
+    from astrac.api.results import MEMORY, Results  # noqa: PLC0415 - start-up
+    from astrac.api.searching import OBJECTIVES, with_splits  # noqa: PLC0415 - start-up
+    from astrac.api.searching import search as search_of  # noqa: PLC0415 - start-up
+    from astrac.api.sweeping import dask  # noqa: PLC0415 - start-up
+
+    if objective not in OBJECTIVES:
+        raise ValueError(f"no objective `{objective}`: there are {', '.join(OBJECTIVES)}")
+    given = _spec(spec, settings, profile)
+    conditions = [where] if isinstance(where, str) else where
+    items = [*(_swept(key, values) for key, values in (over or {}).items()), *(f"where: {each}" for each in conditions)]
+
+    def points(*more: str) -> Tasks:
+        return Tasks(given.name, given.data, replace(_options(given), over=(*items, *more)), keyed=True)
+
+    with ExitStack() as stack:
+        return search_of(
+            with_splits(points(), tuple(split), points),
+            objective=OBJECTIVES[objective],
+            jobs=jobs,
+            executor=executor if scheduler is None else stack.enter_context(dask(scheduler)),
+            results=stack.enter_context(Results(MEMORY if results is None else os.fspath(results))),
+            fresh=fresh,
+            whole_front=whole_front,
+        )
 
 
 def results(path: str | os.PathLike[str], spec: str | None = None) -> Table:

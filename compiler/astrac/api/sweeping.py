@@ -25,6 +25,10 @@ PATIENCE = 1.0
 """Seconds after which a sweep goes on in several processes where nobody says in how many: to start them takes half."""
 
 
+MANY = 64
+"""Tasks for which a pool is opened at once."""
+
+
 @dataclass(frozen=True)
 class Done:
     """A point that has its row.
@@ -59,9 +63,15 @@ def sweep(
     """
     with ExitStack() as stack:
         kept = results or stack.enter_context(Results())
-        pool = executor or (stack.enter_context(Processes(jobs)) if jobs is not None and jobs > 1 else None)
-        spread = Spread(pool, stack if executor is None and jobs is None else None)
+        spread = Spread(*pool_of(jobs, executor, stack))
         yield from spread.evaluated(work, kept, work.name, fresh=fresh)
+
+
+def pool_of(jobs: int | None, executor: Executor | None, stack: ExitStack) -> tuple[Executor | None, ExitStack | None]:
+    """The pool that is asked for, until a stack is left, and that stack where a pool may be opened later."""
+    if executor is None and jobs is not None and jobs > 1:
+        executor = stack.enter_context(Processes(jobs))
+    return executor, stack if executor is None and jobs is None else None
 
 
 @dataclass
@@ -75,6 +85,12 @@ class Spread:
 
     pool: Executor | None
     stack: ExitStack | None = None
+
+    def opened(self, tasks: int) -> Executor | None:
+        """The pool for so many tasks, opened where there are many; None for this process."""
+        if self.pool is None and self.stack is not None and tasks > MANY:
+            self.pool = self.stack.enter_context(Processes(os.cpu_count() or 1))
+        return self.pool
 
     def evaluated(self, work: Iterable[Task], results: Results, spec: str, *, fresh: bool = False) -> Iterator[Done]:
         """The rows of tasks as they come; no more tasks are drawn than keep the pool busy."""

@@ -24,6 +24,7 @@ COMMANDS: dict[str, Command] = {
     "build": specs.build,
     "estimate": specs.estimate,
     "sweep": sweeps.sweep,
+    "search": sweeps.search,
     "fmt": specs.fmt,
     "layers": specs.layers,
     "fix": tools.fix,

@@ -1,4 +1,4 @@
-"""The command on many points of a spec: sweep."""
+"""The commands on many points of a spec: sweep and search."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from astrac.api.checking import Options
     from astrac.api.evaluating import Tasks
+    from astrac.api.results import Results
     from astrac.api.rows import Row
     from astrac.api.sweeping import Done
     from astrac.api.tables import Table
@@ -67,7 +68,6 @@ FORMATS = ("table", "csv", "jsonl", "parquet")
 def sweep(options: argparse.Namespace) -> int:
     """Estimate all points of a spec's sweep: one table, the best first. Status 1 when a point failed."""
     from astrac.api.evaluating import Tasks
-    from astrac.api.results import Results, ResultsError
     from astrac.api.sweeping import in_order
     from astrac.api.sweeping import sweep as rows_of
 
@@ -79,16 +79,10 @@ def sweep(options: argparse.Namespace) -> int:
         return 1
     order = _column(options.sort or "step_time", work)
     names = None if options.columns is None else [_column(word.strip(), work) for word in options.columns.split(",")]
-    stem = "stdin" if options.spec == STANDARD_INPUT else Path(options.spec).name.removesuffix(".astra")
-    path = options.results or str(Path("out") / f"{stem}.sqlite")
     arranged = options.sort is not None or options.reverse or options.top is not None
     streams = form in ("csv", "jsonl") and options.output is None and not arranged
     with ExitStack() as stack:
-        try:
-            results = stack.enter_context(Results(path))
-        except (ResultsError, OSError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise Usage(f"cannot use {path}: {reason.lower()}; --results names another file") from None
+        results, path = _results(options, stack)
         progress = _Progress(work.points, path)
         pool = _pool(options.scheduler, stack)
         done = in_order(rows_of(work, jobs=options.jobs, executor=pool, results=results, fresh=options.fresh))
@@ -107,6 +101,106 @@ def sweep(options: argparse.Namespace) -> int:
     elif not streams:
         sys.stdout.write(_text(ordered[: options.top], form, names))
     return status
+
+
+@command(
+    "astrac search specs/sweep_degrees.astra --split tensor,pipeline,data --top 5",
+    argument("spec", metavar="SPEC", help="a .astra spec, or - for standard input"),
+    argument(
+        "--split",
+        metavar="A,B,...",
+        default="",
+        help="share the NPUs among these axes in every way (default: all axes of the spec); the others stay",
+    ),
+    argument(
+        "--over",
+        metavar="PATH=VALUES",
+        action="append",
+        default=[],
+        help="try this, too: 'training.micro_batch=range(1, 8, 2x)', 'training.recompute=[none, selective, full]'",
+    ),
+    argument("--where", metavar="CONDITION", action="append", default=[], help="only points for which this holds"),
+    argument(
+        "--objective", choices=("step_time", "memory"), default="step_time", help="what is least (default: step_time)"
+    ),
+    flag("--best-only", "leave out points that can only need less memory; what is left is no front of both"),
+    argument("--top", type=positive, metavar="N", help="show the first N rows (default: 10)"),
+    argument("--columns", metavar="A,B,...", help="show these: settings, and figures such as step_time, memory"),
+    argument("--format", choices=FORMATS, help="of the output (default: what FILE ends in, else table)"),
+    argument("-o", "--output", metavar="FILE", help="write all rows that were estimated there, besides the table"),
+    argument("-j", "--jobs", type=positive, metavar="N", help="processes (default: one for each processor)"),
+    argument("--scheduler", metavar="ADDRESS", help="of Dask: evaluate on its workers instead"),
+    argument("--results", metavar="FILE", help="where rows are kept (default: out/NAME.sqlite)"),
+    flag("--fresh", "compute every point anew, also those whose rows are kept"),
+    *VARIANT,
+)
+def search(options: argparse.Namespace) -> int:
+    """Find the fastest way to share a machine out. Status 0 when a point fits and keeps all rules, else 1."""
+    from astrac.api.evaluating import Tasks
+    from astrac.api.searching import search as search_of
+    from astrac.api.searching import with_splits
+
+    form = _format(options)
+    data, name = read(options.spec), shown(options.spec)
+    over = (*(text.replace("=", ": ", 1) for text in options.over), *(f"where: {text}" for text in options.where))
+
+    def points(*more: str) -> Tasks:
+        return Tasks(name, data, replace(variant(options), over=(*over, *more)), keyed=True)
+
+    axes = [word.strip() for word in options.split.split(",") if word.strip()]
+    try:
+        work = with_splits(points(), axes, points)
+    except ValueError as error:
+        raise Usage(f"--split: {error}") from None
+    if has_errors(work.found):
+        report(work.found)
+        return 1
+    names = None if options.columns is None else [_column(word.strip(), work) for word in options.columns.split(",")]
+    with ExitStack() as stack:
+        results, path = _results(options, stack)
+        watch = _Watch()
+        found = search_of(
+            work,
+            objective=_column(options.objective, work),
+            jobs=options.jobs,
+            executor=_pool(options.scheduler, stack),
+            results=results,
+            fresh=options.fresh,
+            whole_front=not options.best_only,
+            watch=watch,
+        )
+        watch.clear()
+    if not found.counts.considered:
+        return _judged(found.table, work)
+    if options.output is not None:
+        with writing(options.output):
+            _write(found.table, form, options.output, names)
+    if options.output is None and form != "table":
+        sys.stdout.write(_text(found.table[: options.top], form, names))
+        return int(found.best is None)
+    sys.stdout.write(found.to_text(top=options.top or 10, names=names))
+    print(f"rows         {path}", file=sys.stderr)
+    return int(found.best is None)
+
+
+class _Watch:
+    """A line on a terminal about how far a search is."""
+
+    def __init__(self) -> None:
+        self._shows = sys.stderr.isatty()
+        self._last = monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Shows it, but not too often."""
+        if self._shows and monotonic() - self._last > 0.1:
+            self._last = monotonic()
+            steering(sys.stderr, f"\r\x1b[K{done:,} of {counted(total, 'point')} {what}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Takes the line away."""
+        if self._shows:
+            steering(sys.stderr, "\r\x1b[K")
 
 
 def several(name: str, data: bytes, options: Options) -> Tasks | None:
@@ -136,6 +230,19 @@ def _judged(found: Table, work: Tasks) -> int:
     if not has_errors(work.in_common):
         print("astrac: no point of the sweep is wanted: `where` holds for none", file=sys.stderr)
     return 1
+
+
+def _results(options: argparse.Namespace, stack: ExitStack) -> tuple[Results, str]:
+    """Where rows are kept, until the stack is left, and the name of that file."""
+    from astrac.api.results import Results, ResultsError
+
+    stem = "stdin" if options.spec == STANDARD_INPUT else Path(options.spec).name.removesuffix(".astra")
+    path = options.results or str(Path("out") / f"{stem}.sqlite")
+    try:
+        return stack.enter_context(Results(path)), path
+    except (ResultsError, OSError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise Usage(f"cannot use {path}: {reason.lower()}; --results names another file") from None
 
 
 def _format(options: argparse.Namespace) -> str:

@@ -141,6 +141,7 @@ class StageProgram:
         memory: at the peak of the step.
         score: how the sample makes the whole run; None where `steps` are all there are.
         twin: how it differs from the stage that the sample was made for; None where it was made for this one.
+        busy: ns that a run takes at least, as far as a rank's computations tell, where that was asked for and no steps.
     """
 
     name: str
@@ -150,6 +151,7 @@ class StageProgram:
     memory: MemoryFootprint
     score: Score | None = None
     twin: Twin | None = None
+    busy: int = 0
 
     def in_order_of_nodes(self) -> tuple[Step, ...]:
         """The steps as the Job numbers them: sends first.

@@ -69,11 +69,13 @@ class Brief(Enum):
     SAMPLED: micro-batches and training steps like others; a `Score` tells how all of them are made of those shown.
     MICRO_BATCHES: micro-batches that show no other collective or computation.
     UNITS: units that are like others, as well.
+    STEPS: all steps; what a rank keeps and how long it computes is known without.
     """
 
     SAMPLED = auto()
     MICRO_BATCHES = auto()
     UNITS = auto()
+    STEPS = auto()
 
 
 def _benchmark(spec: Spec, model: Model, benchmark: CollectiveBenchmark) -> Plan:
@@ -122,11 +124,19 @@ def _training(
     programs: list[StageProgram] = []
     shared = {layer.shared_with for layer in marked.layers}
     alike: dict[Hashable, tuple[StageProgram, tuple[VirtualStage, ...]]] = {}
+    before = passage = 0
     for stage in range(stages):
+        before += passage
         mine = virtual_stages[stage::stages]
         pipe = PipelinePosition(stage, stages, len(virtual_stages), schedule, micro_batches)
         for name, ranks, price in _speeds(spec, placement, stage, stages, cost):
             builder = StageBuilder(pipe, mine, setting, price, tied, skipped)
+            if brief is Brief.STEPS:
+                # The first micro-batch has to come through all stages before, and the last gradient has to go back.
+                busy = builder.busy() * training.steps + before
+                passage = builder.passage()
+                programs.append(StageProgram(name, stage, ranks, (), memory(builder), busy=busy))
+                continue
             if brief not in (None, Brief.SAMPLED):
                 programs.append(StageProgram(name, stage, ranks, builder.steps(shown, 1), memory(builder)))
                 continue
@@ -148,7 +158,7 @@ def _training(
     all_ = (part_ for virtual in virtual_stages for part_ in virtual.parts.values())
     length = micro_batches * training.steps * sum(1 + len(phases(part_)) + len(part_.exchanges) for part_ in all_)
     plan = Plan(spec, marked, placement.axes, tuple(programs), model.batch, micro_batches, length)
-    if brief is Brief.SAMPLED:
+    if brief in (Brief.SAMPLED, Brief.STEPS):
         return Result(plan, found)
     made = whole(plan, at)
     return Result(made.value, (*found, *made.diagnostics))

@@ -83,6 +83,28 @@ class StageBuilder:
             turns, starts, needs, self.pipe.micro_batches, iterations, 2 * self.pipe.pieces, self.order.slots
         )
 
+    def busy(self) -> int:
+        """Ns that a rank computes at least in a training step, the optimizer aside: its computations are a chain."""
+        found = 0
+        for virtual in self.virtual_stages:
+            for part in virtual.parts.values():
+                todo = [Phase.FORWARD]
+                if self.order.learns and (backward := self._phases[part.layer.name]):
+                    todo += backward if part.recompute == "none" else (Phase.RECOMPUTE, *backward)
+                computations = (self._computation(part, phase) for phase in todo)
+                found += sum(computation.time for computation in computations if computation is not None)
+        return found * self.pipe.micro_batches
+
+    def passage(self) -> int:
+        """Ns that a micro-batch takes at least through the first virtual stage: forward, and its gradient back."""
+        wanted = (Phase.FORWARD, *((Phase.INPUT_GRADIENT,) if self.order.learns else ()))
+        found = 0
+        for part in self.virtual_stages[0].parts.values():
+            todo = (phase for phase in wanted if phase is Phase.FORWARD or phase in self._phases[part.layer.name])
+            computations = (self._computation(part, phase) for phase in todo)
+            found += sum(computation.time for computation in computations if computation is not None)
+        return found
+
     def _play(self, slots: list[pipeline.PipelineSlot], micro_batches: int, iterations: int) -> None:
         self._turns: list[tuple[Turn, int, dict[Chain, int]]] = []
         for iteration in range(iterations):

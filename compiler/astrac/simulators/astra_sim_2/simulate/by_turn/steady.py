@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from astrac.simulators.astra_sim_2.simulate.by_turn.play import Actor, Met
     from astrac.simulators.astra_sim_2.simulate.by_turn.role import Role
 
-DEPTHS = (3, 6, 12, 24)
+DEPTHS = (2, 4, 8, 16, 24)
 """Micro-batches that are played to find a period, in units of the virtual stages of the pipeline."""
 
 
