@@ -2,8 +2,8 @@
 
     python tests/bench/bench_turns.py
 
-Fresh processes for one network of GPT-3 on 1,024 ranks with 8 to 4,096 micro-batches; in this process, warm, points that
-were never asked for: networks, and splits of the ranks; GPipe and ZeRO-2 with 512 micro-batches.
+Fresh processes for three networks of GPT-3 on 1,024 ranks with 8 to 4,096 micro-batches; in this process, warm, points
+that were never asked for: networks, and splits of the ranks; GPipe and ZeRO-2 with 512 micro-batches.
 """
 
 from __future__ import annotations

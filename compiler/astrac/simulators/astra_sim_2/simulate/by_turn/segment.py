@@ -83,8 +83,8 @@ def state_of(
     return found
 
 
-KEPT = 2_000
-"""Bodies and segments that are kept, each: some 50 MB of large ones."""
+KEPT = 1_000
+"""Bodies and segments that are kept, each: some 30 MB of large ones."""
 
 
 def forget_many() -> None:
