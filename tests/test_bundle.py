@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from astrac import bundle
+from astrac import bundle, cli
 from astrac.bundle import Artifact, Bundle, text_artifact, writing
 
 HEAD = {"compiler": "astrac test"}
@@ -349,3 +349,26 @@ def test_files_that_are_younger_or_gone_are_no_change(tmp_path):
         os.utime(path)
     (out / "astra-sim-2/run.sh").unlink()
     assert bundle.write(of(3), out).ok
+
+
+def test_points_of_a_sweep_share_their_traces(tmp_path):
+    """Three networks, one plan: the traces are there once, what a person may want to change three times."""
+    spec = Path(__file__).parents[1] / "specs" / "gpt3_1024.astra"
+    assert cli.main(["build", str(spec), "--profile", "smoke", "-o", str(tmp_path / "out")]) == 0
+    assert cli.main(["build", str(spec), "--profile", "smoke", "--copy", "-o", str(tmp_path / "copy")]) == 0
+    points = sorted((tmp_path / "out").iterdir())
+    assert len(points) == 3
+    files = [{path.relative_to(point): path.stat() for path in point.rglob("*.et")} for point in points]
+    assert [len(each) for each in files] == [1024] * 3
+    for path, status in files[0].items():
+        assert {each[path].st_ino for each in files} == {status.st_ino}
+        name = Path(points[0].name) / path
+        assert (tmp_path / "copy" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+    assert len({(point / "astra-sim-2/system.json").stat().st_ino for point in points}) == 3
+    apart = {path.stat().st_ino for path in (tmp_path / "copy").rglob("*.et")}
+    assert len(apart) == 3072
+    blocks = []
+    for top in (tmp_path / "out", points[0]):
+        status = {each.st_ino: each.st_blocks for each in map(Path.stat, top.rglob("*"))}
+        blocks.append(sum(status.values()))
+    assert blocks[0] < 1.05 * blocks[1]

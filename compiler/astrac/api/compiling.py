@@ -364,6 +364,7 @@ def write(
     copy: bool = False,
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
+    shared: dict[str, Path] | None = None,
 ) -> Result[Path]:
     """Puts the bundle into a folder, whole or not at all.
 
@@ -373,5 +374,6 @@ def write(
         copy: write equal files several times instead of linking them.
         overwrite: files of a bundle there that somebody changed, too.
         progress: told the bytes of each file that is written.
+        shared: files of other points, by digest, which equal ones here are links to; those of this one come to them.
     """
-    return write_bundle(compiled.bundle, folder, copy=copy, overwrite=overwrite, progress=progress)
+    return write_bundle(compiled.bundle, folder, copy=copy, overwrite=overwrite, progress=progress, shared=shared)

@@ -43,6 +43,7 @@ def write(
     copy: bool = False,
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
+    shared: dict[str, Path] | None = None,
 ) -> Result[Path]:
     """Put a bundle into a folder, whole or not at all.
 
@@ -52,6 +53,8 @@ def write(
         copy: write equal files several times instead of linking them.
         overwrite: files of the bundle there that were changed since, too.
         progress: told the bytes of each artifact (once for all its links) when it is written.
+        shared: large files of bundles that were written before, by digest, which equal ones here are links to; those of
+            this one come to them. Small files are apart: somebody may want to change them in one bundle only.
 
     Returns:
         The folder, or AS711 to AS713, AS793.
@@ -61,7 +64,8 @@ def write(
             _repair(place)
             if not overwrite:
                 _refuse_changes(place)
-            _write(bundle, place, copy=copy, progress=progress or (lambda _: None))
+            others = {} if shared is None or copy else shared
+            _write(bundle, place, copy=copy, progress=progress or (lambda _: None), shared=others)
     except Diagnosed as stop:
         return Result(None, (stop.diagnostic,))
     except OSError as error:
@@ -109,11 +113,20 @@ def _locked(place: _Folders) -> Iterator[None]:
         os.close(handle)
 
 
-def _write(bundle: Bundle, place: _Folders, *, copy: bool, progress: Callable[[int], None]) -> None:
+LARGE = 4096
+"""Bytes from which on a file is shared between bundles: below, a link saves no block of the disk."""
+
+
+def _write(
+    bundle: Bundle, place: _Folders, *, copy: bool, progress: Callable[[int], None], shared: dict[str, Path]
+) -> None:
     kept = _kept(place, bundle)
     try:
         place.new.mkdir()
-        lines = [_write_artifact(place.new, artifact, copy=copy, progress=progress) for artifact in bundle.artifacts]
+        lines = [
+            _write_artifact(place.new, artifact, copy=copy, progress=progress, shared=shared)
+            for artifact in bundle.artifacts
+        ]
         _carry(place, kept)
         # A name that is not UTF-8 is written as JSON escapes it.
         text = json_text({**bundle.head, "files": lines}).encode(errors="backslashreplace")
@@ -124,6 +137,9 @@ def _write(bundle: Bundle, place: _Folders, *, copy: bool, progress: Callable[[i
     if place.folder.exists():
         shutil.copymode(place.folder, place.new)
     swap(place.new, place.folder, place.old)
+    for artifact, line in zip(bundle.artifacts, lines, strict=True):
+        if artifact.size >= LARGE and not artifact.executable:
+            shared.setdefault(line["sha256"], place.folder / next(iter(artifact.paths)))
     _clear(place.new, place.folder)
     _clear(place.old, place.folder)
 
@@ -278,11 +294,15 @@ def _carry(place: _Folders, kept: _Kept) -> None:
             os.link(place.folder / path, place.new / path, follow_symlinks=False)
 
 
-def _write_artifact(top: Path, artifact: Artifact, *, copy: bool, progress: Callable[[int], None]) -> Entry:
+def _write_artifact(
+    top: Path, artifact: Artifact, *, copy: bool, progress: Callable[[int], None], shared: dict[str, Path]
+) -> Entry:
     first, *others = artifact.paths
     mode = 0o777 if artifact.executable else 0o666
     (top / first).parent.mkdir(parents=True, exist_ok=True)
     digest = _write_file(top / first, artifact.contents(), mode)
+    if not artifact.executable and digest in shared:
+        _share(shared[digest], top / first)
     linked = not copy
     for path in others:
         if linked:
@@ -294,6 +314,14 @@ def _write_artifact(top: Path, artifact: Artifact, *, copy: bool, progress: Call
         _write_file(top / path, artifact.contents(), mode)
     progress(artifact.size)
     return entry(artifact, digest, linked=linked)
+
+
+def _share(known: Path, path: Path) -> None:
+    """Makes a file that was written a link to an equal one, if that can be."""
+    link = path.with_name(f".{path.name}.link")
+    with suppress(OSError):
+        os.link(known, link, follow_symlinks=False)
+        link.replace(path)
 
 
 def _write_file(path: Path, pieces: Iterable[bytes], mode: int) -> str:

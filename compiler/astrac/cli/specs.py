@@ -152,6 +152,7 @@ def build(options: argparse.Namespace) -> int:
             raise Usage(f"cannot write {top}: {before} is no folder")
     status = 0
     built: set[Path] = set()
+    shared: dict[str, Path] = {}
     results = compiling.compile_data(shown(options.spec), read(options.spec), variant(options))
     report(compiling.once(result.diagnostics for result in results))
     for result in results:
@@ -163,7 +164,9 @@ def build(options: argparse.Namespace) -> int:
         files = made.bundle.files - 1  # the manifest is not counted
         print(f"bundle      {folder}: {files:,} files for {made.estimate.npus:,} ranks, {size(total)}")
         show = _progress(total)
-        written = compiling.write(made, folder, copy=options.copy, overwrite=options.overwrite, progress=show)
+        written = compiling.write(
+            made, folder, copy=options.copy, overwrite=options.overwrite, progress=show, shared=shared
+        )
         report(written.diagnostics)
         if written.value is None:
             status = 1
