@@ -400,3 +400,21 @@ def test_hybrid_sharding_divides_among_its_own_axes(shard_on, shards, ranks):
     reducer = reducer_of(("data0", "data1"), setting, shard_on)
     assert (reducer.shards, reducer.ranks) == (shards, ranks)
     assert reducer.replicas == tuple(axis for axis in ("data0", "data1") if axis not in shards)
+
+
+@pytest.mark.parametrize("schedule", list(pipeline.SCHEDULES))
+def test_a_few_micro_batches_show_the_most_that_is_kept(schedule):
+    """The most of 96 micro-batches, when virtual stages keep unequal amounts, is that of the few that are looked at."""
+
+    def most(order, micro_batches, kept):
+        now = peak = 0
+        for slot in order.slots(micro_batches):
+            now += kept[slot.virtual] if slot.forward else -kept[slot.virtual]
+            peak = max(peak, now)
+        return peak
+
+    for stages, virtual in ((1, 1), (2, 1), (4, 1), (8, 1), (2, 2), (4, 3), (8, 2)):
+        for stage in range(stages):
+            order = pipeline.StageOrder(schedule, stage, stages, virtual)
+            for kept in ([1] * virtual, [3, 1, 7][:virtual], [1, 9, 2][:virtual]):
+                assert most(order, order.fullest(96), kept) == most(order, 96, kept)

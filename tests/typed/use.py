@@ -49,6 +49,13 @@ def main(specs: Path, folder: Path) -> None:
     assert_type(table.best, astrac.Row | None)
     assert [row["ring8.nvlink.size"] for row in table] == [4, 8]
 
+    found = astrac.search(ring, settings={"training.global_batch": 64}, jobs=1)
+    assert_type(found, astrac.Found)
+    assert_type(found.best, astrac.Row | None)
+    assert_type(found.front, tuple[astrac.Row, ...])
+    assert_type(found.counts.refused, tuple[tuple[str, int], ...])
+    assert found.counts.considered == 1
+
     built = astrac.build(ring, folder, targets=["astra-sim-2"])
     assert_type(built.folder, Path | None)
     assert built.folder == folder

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
-from math import prod
+from math import isqrt, prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from astrac.api.evaluating import bounded
@@ -146,9 +146,9 @@ def _factors(whole: int, count: int) -> Iterator[tuple[int, ...]]:
     if count == 1:
         yield (whole,)
         return
-    for first in range(1, whole + 1):
-        if whole % first == 0:
-            yield from ((first, *others) for others in _factors(whole // first, count - 1))
+    low = [each for each in range(1, isqrt(whole) + 1) if whole % each == 0]
+    for first in sorted({*low, *(whole // each for each in low)}):
+        yield from ((first, *others) for others in _factors(whole // first, count - 1))
 
 
 def search(

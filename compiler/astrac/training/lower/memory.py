@@ -84,15 +84,14 @@ def _brought(unit: LayerUnit, stage: StageBuilder) -> int:
 def _activations(stage: StageBuilder) -> int:
     """The most that is kept for backward at any time, plus the one unit that is being recomputed."""
     width = stage.setting.widths.activations
-    slots = stage.order.slots(stage.pipe.micro_batches)
-    if all(slot.forward for slot in slots):
+    if not stage.order.learns:
         return (
             max(part.inputs + part.outputs for virtual in stage.virtual_stages for part in virtual.parts.values())
             * width
         )
     kept = [sum(_kept(virtual, unit) for unit in virtual.units) for virtual in stage.virtual_stages]
     now = peak = 0
-    for slot in slots:
+    for slot in stage.order.slots(stage.order.fullest(stage.pipe.micro_batches)):
         now += kept[slot.virtual] if slot.forward else -kept[slot.virtual]
         peak = max(peak, now)
     again = max(

@@ -85,6 +85,16 @@ class StageOrder:
         alternating = [slot for pair in zip(forward[warm_up:], backward, strict=False) for slot in pair]
         return [*forward[:warm_up], *alternating, *backward[total - warm_up :]]
 
+    def fullest(self, micro_batches: int) -> int:
+        """Of so many micro-batches, how many show the most that a stage ever keeps.
+
+        Where all go forward first, all; else those of the first forward passes, and of two groups that follow in turn.
+        """
+        row = SCHEDULES[self.schedule]
+        if row.warm_up is None or (self.virtual_stages > 1 and not row.grouped):
+            return micro_batches
+        return min(micro_batches, (self.virtual_stages + 4) * self.stages)
+
 
 def fewest(micro_batches: int, *, apart: bool) -> int:
     """Of so many micro-batches, how many show every collective and computation of a stage.

@@ -66,6 +66,7 @@ class Actor:
         self.shares = [0, 0, 0]
         self._state = START
         self._inbox: dict[int, dict[int, tuple[int, int]]] = {}
+        self._loud: dict[tuple[int, int], tuple[int, int]] = {}
         self._ends: dict[int, dict[int, tuple[int, int]]] = {}
         self._came: set[tuple[int, int]] = set()
         self._waking: Event | None = None
@@ -157,10 +158,10 @@ class Actor:
     def _decided(self) -> list[Event]:
         """Ends in reach that others have decided and that matter, relative to the start."""
         at, found = self.at, []
-        for turn, places in self._inbox.items():
-            for place, (tick, since) in places.items():
-                if (turn, place) not in self._came and self._matters(turn, place):
-                    found.append(Event(tick - self.start, since - self.start, False, (turn - at, place)))
+        current = (((at, place), when) for place, when in self._inbox.get(at, {}).items())
+        for (turn, place), (tick, since) in {**self._loud, **dict(current)}.items():
+            if (turn, place) not in self._came:
+                found.append(Event(tick - self.start, since - self.start, False, (turn - at, place)))
         for turn, places in self._ends.items():
             for place, (tick, since) in places.items():
                 found.append(Event(tick - self.start, since - self.start, True, (turn - at, place)))
@@ -246,9 +247,10 @@ class Actor:
         one that lets something else go on would have tied in the segment before.
         """
         self._came = {entry for entry in self._came if entry[0] >= self.at}
-        self._inbox = {turn: places for turn, places in self._inbox.items() if turn >= self.at}
-        for turn, places in self._inbox.items():
-            for place, when in places.items():
+        self._inbox.pop(self.at - 1, None)
+        self._loud = {entry: when for entry, when in self._loud.items() if entry[0] >= self.at}
+        for turn in {*range(self.at, self.reach[self.at] + 1), *(turn for turn, _ in self._loud)}:
+            for place, when in self._inbox.get(turn, {}).items():
                 if when <= moment if boundary else when < moment:
                     self._came.add((turn, place))
         for ends in self._ends.values():
@@ -285,6 +287,8 @@ class Actor:
         at = self._index[turn]
         place = self.role.receives[self.samples[at]][name]
         self._inbox.setdefault(at, {})[place] = (tick, since)
+        if place in self.role.bodies[self.samples[at]].loud:
+            self._loud[at, place] = (tick, since)
         if self._matters(at, place):
             self._told()
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from astrac.score import Pass
+from astrac.simulators.astra_sim_2.simulate.by_turn.body import Refused
 from astrac.simulators.astra_sim_2.simulate.by_turn.play import Run
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 DEPTHS = (2, 4, 8, 16, 24)
 """Micro-batches that are played to find a period, in units of the virtual stages of the pipeline."""
+
+
+MANY = 500_000
+"""Turns of all roles that are played one by one, where there is no period."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,9 @@ def played(roles: list[Role], together: Callable[[list[Met]], list[tuple[Met, tu
                 return found
             # Only after a whole number of periods is the end like that of the few.
             few += (score.micro_batches - few) % found if found else 0
+    passes = sum(count for role in roles for count in role.score.counts)
+    if passes > MANY:
+        raise Refused("too many turns to play them all")
     return [Played(*_end(actor)) for actor in Run(roles, score.micro_batches, together).play()]
 
 
