@@ -86,6 +86,7 @@ def test_no_worse_than_an_estimate_of_every_point(seed):
     quick = astrac.search(text, jobs=1, whole_front=False)
     assert quick.best.step_time_ns == found.best.step_time_ns
     assert quick.counts.estimated <= counts.estimated
+    assert quick.front == ()
     least = astrac.search(text, objective="memory", jobs=1, whole_front=False)
     assert least.best.memory_bytes == min(row.memory_bytes for row in rows)
 

@@ -72,7 +72,7 @@ class Found:
 
     Attributes:
         best: the row that is best; None where no point fits.
-        front: rows of which none is better in both time and memory, the fastest first.
+        front: rows of which none is better in both time and memory, the fastest first; () where only the best was asked.
         counts: what became of all points.
         table: the rows that were estimated, the best first.
         reasons: for each code of `counts.refused`, and for what does not fit, what the first such point was told.
@@ -215,7 +215,8 @@ def search(
             reasons.setdefault(row.code, f"{row.name}: {row.reason}")
     table = Table(tuple(sorted(good, key=lambda row: (*_figures(row, objective), row.name))))
     counts = Counts(len(tasks), len(good), unfit, len(beaten), tuple(sorted(refused.items())))
-    return Found(table.rows[0] if good else None, front(good), counts, table, tuple(sorted(reasons.items())))
+    pareto = front(good) if whole_front else ()
+    return Found(table.rows[0] if good else None, pareto, counts, table, tuple(sorted(reasons.items())))
 
 
 def _figures(row: Row, objective: str) -> tuple[float, float]:
