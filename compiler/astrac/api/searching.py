@@ -72,7 +72,7 @@ class Found:
 
     Attributes:
         best: the row that is best; None where no point fits.
-        front: rows of which none is better in both time and memory, the fastest first; () where only the best was asked.
+        front: rows of which none is better in both time and memory, the fastest first; () unless asked for.
         counts: what became of all points.
         table: the rows that were estimated, the best first.
         reasons: for each code of `counts.refused`, and for what does not fit, what the first such point was told.
